@@ -50,7 +50,7 @@ bench: ## speed against redis-server, as ratios (needs redis-server)
 bench-quick: ## the same in under a minute, with half the floors
 	$(GO) run ./bench --quick
 
-compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in Go and Ruby; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis
+compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in Go and Ruby; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis; gateways over clusters
 	$(GO) run -C compat/run .
 	$(GO) run -C compat/run . --tls
 	$(GO) run -C compat/run . --gateway
@@ -82,7 +82,7 @@ sentinel: ## ten failovers of each kind by redis-sentinel, here and on redis-ser
 cluster: build ## a cluster of redis-server with two gateways to try by hand; prints what to type
 	$(GO) run -C compat/cluster ./try -server ../../zlimit-server
 
-clusters: ## gateways over clusters: the libraries, and five of each fault; 20 minutes
+clusters: ## gateways over clusters: the libraries, and five of each fault as a table; 20 minutes
 	$(GO) run -C compat/run . --gateway --libraries
 	$(GO) run -C compat/run . --tests --only cluster
 	$(GO) test -C compat/cluster -count=1 -timeout 60m -v -run 'TestFaults' . -rounds 5 -between 5ms
@@ -94,7 +94,7 @@ record: ## record the transcripts of redis-server anew (needs redis-server 7.0.1
 	$(GO) test ./server -run TestTranscripts -record
 
 pgo: ## record the profile that the server is built with, from what limiters send over loopback
-	$(GO) test ./server -run '^$$' -bench "Pipelined/(allow|evalsha|interpreted)" -benchtime 3000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null
+	$(GO) test ./server -run '^$$' -bench "Pipelined/(allow|evalsha)" -benchtime 3000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null
 
 image: ## an OCI image for linux/amd64 and arm64 in dist/out/image, without a daemon; dist/out/image.tar for docker load
 	$(GO) run -C dist ./release -only linux/amd64 -version "$(VERSION)" -out out/bin
@@ -113,8 +113,8 @@ packages: ## Python, Node and Java packages of the server in dist/out/packages, 
 	$(GO) run -C dist ./release -version "$(VERSION)" -out out/bin $(if $(QUICK),-pgo=off)
 	$(GO) run -C dist ./packages -version "$(VERSION)" -bin out/bin -out out/packages
 
-packages-test: ## the tests of these packages, each installed into a fresh project; SERVERS=2000 starts so many in each language
-	$(GO) test -C dist ./packages -timeout 20m $(if $(SERVERS),-servers $(SERVERS))
+packages-test: ## the tests of these packages, each installed into a fresh project; SERVERS=2000 starts so many in each language, NODES=22,24 tries these versions of Node too
+	$(GO) test -C dist ./packages -timeout 20m $(if $(SERVERS),-servers $(SERVERS)) $(if $(NODES),-nodes $(NODES))
 
 tidy: ## go mod tidy in every module
 	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done

@@ -65,7 +65,7 @@ var mayImport = map[string][]string{
 	},
 	"upstream/local":      {"limiter"},
 	"upstream/call":       {"commands"},
-	"upstream/export":     {"upstream"},
+	"upstream/export":     {"upstream", "persist/rdb"},
 	"upstream/directives": {"config", "upstream"},
 	"engine/stats":        {"engine/stats/topk", "commands", "store", "resp", "clock", "words"},
 	"engine/stats/topk":   {},
@@ -91,7 +91,15 @@ var mayImport = map[string][]string{
 	},
 	"upstream/ratelimit": {"commands", "limiter", "resp"},
 	"acl":                {"commands", "words"},
-	"scripting":          {"commands", "persist/dump", "store", "resp"},
+	"scripting": {
+		"scripting/lua", "scripting/lua/ast", "scripting/proof", "scripting/redislib", "commands",
+		"persist/dump", "store", "resp",
+	},
+	"scripting/proof":       {"scripting/lua/ast", "commands"},
+	"scripting/lua":         {"scripting/lua/ast"},
+	"scripting/lua/ast":     {},
+	"scripting/redislib":    {"scripting/lua", "resp"},
+	"scripting/lua/luatest": {},
 	"commands": {
 		"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash",
 		"store/list", "store/set", "store/zset", "limiter", "resp",
@@ -114,7 +122,7 @@ var mayImport = map[string][]string{
 	"store/alloc":            {},
 	"store/expire":           {"store/alloc"},
 	"store/bitmap":           {},
-	"store/effects":          {},
+	"store/effects":          {"store/decimal"},
 	"persist/aof":            {"persist/disk", "words"},
 	"persist/disk":           {},
 	"persist/disk/crashdisk": {"persist/disk"},
@@ -133,7 +141,6 @@ var mayImport = map[string][]string{
 // restricted lists the packages that may import a package from elsewhere.
 var restricted = map[string][]string{
 	"github.com/tidwall/redcon":         {"server"},
-	"github.com/yuin/gopher-lua":        {"scripting"},
 	"github.com/google/btree":           {"store/zset"},
 	"github.com/hdt3213/rdb":            {"persist/rdb"},
 	"github.com/stretchr/testify":       {},
@@ -148,7 +155,9 @@ var restricted = map[string][]string{
 	},
 	"github.com/zlimit/zlimit/oracle": {},
 	"github.com/zlimit/zlimit/race":   {},
-	"github.com/zlimit/zlimit/testca": {"bench", "abuse"},
+
+	"github.com/zlimit/zlimit/scripting/lua/luatest": {},
+	"github.com/zlimit/zlimit/testca":                {"bench", "abuse"},
 }
 
 // forbidden lists what a package must not import.
@@ -168,6 +177,8 @@ var forbidden = map[string][]string{
 	"resp":              {"sync", "time"},
 	"clock":             {"time"},
 	"scripting":         {"time", "os"},
+	"scripting/lua":     {"net", "os", "sync", "time"},
+	"scripting/proof":   {"net", "os", "sync", "time"},
 	"engine":            {"time"},
 	"engine/durable":    {"time"},
 	"engine/debug":      {"net", "time"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +20,7 @@ type bench struct {
 	rounds   int
 	length   time.Duration // of a round
 	quick    bool
+	shuffle  *rand.Rand // draws the order of the servers in each round
 }
 
 // say reports progress.
@@ -33,7 +35,7 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b := &bench{
 		dir: dir, rounds: o.rounds, length: time.Duration(o.seconds * float64(time.Second)),
-		quick: o.quick,
+		quick: o.quick, shuffle: rand.New(rand.NewPCG(o.seed, 0)),
 	}
 	if b.programs, err = findPrograms(ctx, o, dir, progress); err != nil {
 		return nil, err
@@ -44,11 +46,11 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 	if err := b.where.pinSelf(); err != nil {
 		return nil, err
 	}
-	progress.Print(b.where)
+	progress.Printf("%s; order of rounds: --seed %d", b.where, o.seed)
 
 	rep := &report{
 		Started: time.Now().UTC().Truncate(time.Second), Machine: machine(), Placement: b.where.String(),
-		Rounds: o.rounds, Seconds: o.seconds,
+		Rounds: o.rounds, Seconds: o.seconds, Seed: o.seed,
 	}
 	if rep.Versions, err = b.versions(ctx); err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 			return rep, fmt.Errorf("%s: %w", r.name, err)
 		}
 		for _, res := range results {
-			progress.Printf("[%d/%d] %s: %.2f times %s", i+1, len(chosen), res.Name, res.Ratio.OfMedians,
+			progress.Printf("[%d/%d] %s: %.2f times %s", i+1, len(chosen), res.Name, res.judged().OfMedians,
 				res.Reference.Name)
 		}
 		rep.Rows = append(rep.Rows, results...)
@@ -111,6 +113,11 @@ func findPrograms(
 	}
 	if err := find(valkeyServer, o.valkey); err != nil {
 		progress.Printf("%s was not found, so it does not join in", o.valkey)
+	}
+	if o.redis8 != "" {
+		if err := find(redis8Server, o.redis8); err != nil {
+			return nil, err
+		}
 	}
 	if o.ours != "" {
 		return found, find(ourServer, o.ours)

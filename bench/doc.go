@@ -5,12 +5,13 @@
 // started afresh with persistence off, pinned to one core, with the client on another.
 // They are warmed up and their answers checked. Then they take turns, round by round,
 // so that other load on the machine affects both alike. A row's figure is the ratio of
-// the two medians.
+// the two medians of the servers' processor time a call; throughput stands beside it.
 //
 // Bench is not a load generator for production servers: it uses its own keys, empties
 // the keyspace, and starts both servers itself. It is a closed loop: a connection sends
 // its next batch when the last one is answered. Latencies are therefore those of a
 // server as busy as the connections allow, not those at a chosen rate.
 //
-// With --picture it measures nothing and draws docs/traffic.svg (picture.go).
+// With --profile it measures our server alone and writes what its processor time went to
+// (profile.go). With --picture it measures nothing and draws docs/traffic.svg (picture.go).
 package main

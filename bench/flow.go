@@ -19,6 +19,8 @@ const (
 	windowSlot = "{window}"  // in milliseconds
 	periodSlot = "{seconds}" // the window in seconds
 	scriptSlot = "{sha}"     // SHA1 of the documents' script
+
+	librarySlot = "{library}" // SHA1 of the libraries' script
 )
 
 // A key is "rl:", five digits of the generation, ":" and seven of the number: 16 bytes,
@@ -80,6 +82,7 @@ func assemble(f flow, pipeline int, q quota) batch {
 		windowSlot, strconv.FormatInt(q.windowMs, 10),
 		periodSlot, strconv.FormatInt(q.windowMs/1000, 10),
 		scriptSlot, scriptSHA(),
+		librarySlot, shaOf(libraryScript),
 	)
 	b := batch{pipeline: pipeline}
 	for _, s := range f {

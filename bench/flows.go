@@ -21,10 +21,44 @@ redis.call('ZADD', key, tostring(now), now)
 return tostring(1)
 `
 
-func scriptSHA() string {
-	sum := sha1.Sum([]byte(script))
+// libraryScript is the same limiter as libraries write it: with functions, pcall, a quota in JSON, checked
+// arguments and formatted texts.
+const libraryScript = `
+local function positive(value, name)
+  if type(value) ~= 'number' or value <= 0 then
+    error(string.format('%s must be positive, got %s', name, tostring(value)), 0)
+  end
+  return value
+end
+
+local function parse(text)
+  local quota = cjson.decode(text)
+  return positive(quota[1], 'window'), positive(quota[2], 'limit')
+end
+
+local function admit(key, now, window, limit)
+  redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
+  if redis.call('ZCARD', key) >= limit then
+    return 0
+  end
+  redis.call('ZADD', key, now, string.format('%d', now))
+  return 1
+end
+
+local ok, window, limit = pcall(parse, ARGV[2])
+if not ok then
+  return redis.error_reply('ERR ' .. window)
+end
+local now = tonumber(string.match(ARGV[1], '^%d+$'))
+return string.format('%d', admit(KEYS[1], positive(now, 'now'), window, limit))
+`
+
+func shaOf(source string) string {
+	sum := sha1.Sum([]byte(source))
 	return hex.EncodeToString(sum[:])
 }
+
+func scriptSHA() string { return shaOf(script) }
 
 // The flows. Replies are those of RESP2.
 var (
@@ -45,6 +79,11 @@ var (
 
 	evalsha = flow{{
 		[]string{"EVALSHA {sha} 1 {key} {now} {window} {limit}"},
+		[]line{{"$1", nothing}, {"", verdict}},
+	}}
+
+	library = flow{{
+		[]string{"EVALSHA {library} 1 {key} {now} [{window},{limit}]"},
 		[]line{{"$1", nothing}, {"", verdict}},
 	}}
 
@@ -87,6 +126,10 @@ var (
 
 	// The counter of a fixed window: two commands in one write.
 	incr = flow{{[]string{"INCR {key}", "EXPIRE {key} {seconds}"}, []line{{":", integer}, {":1", nothing}}}}
+
+	increment = flow{{[]string{"INCR {key}"}, []line{{":", integer}}}}
+
+	set = flow{{[]string{"SET {key} sixteen_bytes_ok"}, []line{{"+OK", nothing}}}}
 
 	setGet = flow{{
 		[]string{"SET {key} sixteen_bytes_ok", "GET {key}"},

@@ -75,18 +75,21 @@ func overCluster(ctx context.Context, b *bench, r row, say say) ([]result, error
 	if err != nil {
 		return nil, err
 	}
-	var results []result
-	var first map[int]cost // by pipeline
-	for _, way := range routes() {
-		var all []cost
-		for range b.rounds {
+	ways := routes()
+	all := make([][]cost, len(ways))
+	for range b.rounds { // alternating, so that a busy moment is not all of one route
+		for i, way := range ways {
 			c, err := b.take(ctx, way, nodes)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", way.name, err)
 			}
-			all = append(all, c)
+			all[i] = append(all[i], c)
 		}
-		c := medianCost(all)
+	}
+	var results []result
+	var first map[int]cost // by pipeline
+	for i, way := range ways {
+		c := medianCost(all[i])
 		say("%s: a decision takes %.2f us of the gateway, %.2f us of the nodes, %.2f us of the client, "+
 			"%.2f round trips; %s/s", way.name, c.gateway, c.nodes, c.client, c.trips, thousands(c.perSecond))
 		if first == nil {

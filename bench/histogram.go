@@ -21,6 +21,14 @@ func (h *histogram) record(d time.Duration) {
 	h.total++
 }
 
+// add adds what another histogram has recorded.
+func (h *histogram) add(other *histogram) {
+	for i, n := range other.counts {
+		h.counts[i] += n
+	}
+	h.total += other.total
+}
+
 // quantile returns the upper edge of the bucket of the q-th (0 to 1) of the recorded
 // durations, and 0 if there are none.
 func (h *histogram) quantile(q float64) time.Duration {

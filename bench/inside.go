@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +32,7 @@ var insideWork = map[string]func(l *zlimit.Limiter, worker int) (func(i int) err
 			return err
 		}, nil
 	},
+	"shared-allow": sharedAllow, "shared-evalsha": sharedEvalsha, "shared-incr": sharedIncr, // see cores.go
 	"evalsha": func(l *zlimit.Limiter, worker int) (func(i int) error, error) {
 		keys, sha := ownKeys(worker), sha1.Sum([]byte(script))
 		name, ctx := hex.EncodeToString(sha[:]), context.Background()
@@ -57,7 +57,7 @@ func ownKeys(worker int) []string {
 }
 
 // beInside runs the embedding process. It writes how often a second all its goroutines
-// did the work.
+// did the work, and the processor time of the process for each in nanoseconds.
 func beInside(args []string, stdout io.Writer) (err error) {
 	if len(args) != 3 || insideWork[args[0]] == nil {
 		return fmt.Errorf("%s needs a work's name, goroutines and a length", insideWord)
@@ -79,6 +79,10 @@ func beInside(args []string, stdout io.Writer) (err error) {
 		failed atomic.Pointer[error]
 		start  = time.Now()
 	)
+	began, err := readProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
 	for worker := range workers {
 		work, err := insideWork[args[0]](l, worker)
 		if err != nil {
@@ -103,7 +107,13 @@ func beInside(args []string, stdout io.Writer) (err error) {
 	if err := failed.Load(); err != nil {
 		return *err
 	}
-	_, err = fmt.Fprintln(stdout, float64(done.Load())/time.Since(start).Seconds())
+	took := time.Since(start)
+	use, err := readProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	n := float64(done.Load())
+	_, err = fmt.Fprintln(stdout, n/took.Seconds(), float64(use.cpu-began.cpu)/n)
 	return err
 }
 
@@ -121,7 +131,7 @@ func inside(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 		var perSecond [2][]float64
 		for range b.rounds {
 			for i := range perSecond {
-				n, err := b.insideOnce(ctx, w.work, i+1)
+				n, _, err := b.insideOnce(ctx, w.work, i+1)
 				if err != nil {
 					return nil, err
 				}
@@ -149,10 +159,12 @@ func inside(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 }
 
 // insideOnce starts the process with as many cores as goroutines, and reads its result.
-func (b *bench) insideOnce(ctx context.Context, work string, cores int) (perSecond float64, err error) {
+func (b *bench) insideOnce(
+	ctx context.Context, work string, cores int,
+) (perSecond, nanos float64, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	args := []string{self, insideWord, work, strconv.Itoa(cores), b.length.String()}
 	if b.where.pinned() {
@@ -164,7 +176,8 @@ func (b *bench) insideOnce(ctx context.Context, work string, cores int) (perSeco
 	}
 	out, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", work, err)
+		return 0, 0, fmt.Errorf("%s: %w", work, err)
 	}
-	return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	_, err = fmt.Sscan(string(out), &perSecond, &nanos)
+	return perSecond, nanos, err
 }

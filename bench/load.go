@@ -40,6 +40,8 @@ type load struct {
 	// copied ends a paced load when the sink has its copy, and counts what was answered from when the copy
 	// began.
 	copied bool
+	// job, if not nil, begins with a paced load and ends it.
+	job *job
 }
 
 // A tally is the result of a load.
@@ -69,6 +71,19 @@ func (t *tally) turned(took time.Duration) {
 		t.paused += took
 		t.longestPause = max(t.longestPause, took)
 	}
+}
+
+// add adds a later part of the same round.
+func (t *tally) add(u *tally) {
+	t.flows += u.flows
+	t.elapsed += u.elapsed
+	t.all += u.all
+	t.whole += u.whole
+	t.admitted += u.admitted
+	t.denied += u.denied
+	t.paused += u.paused
+	t.longestPause = max(t.longestPause, u.longestPause)
+	t.latency.add(&u.latency)
 }
 
 // reached reports whether a bound stops new batches.

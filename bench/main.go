@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"runtime"
@@ -27,9 +28,14 @@ type options struct {
 	ours     string
 	redis    string
 	valkey   string
+	redis8   string
+	seed     uint64
 	json     string
 	markdown string
 	picture  string
+	profile  string
+
+	contention bool
 }
 
 // parseOptions parses the command line. --quick changes the defaults of --rounds and
@@ -49,10 +55,15 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.ours, "ours", "", "the program to measure as ours (default: build "+ourPackage+")")
 	flags.StringVar(&o.redis, "redis", "redis-server", "the program to compare with")
 	flags.StringVar(&o.valkey, "valkey", "valkey-server", "the program that joins in, where it is found")
+	flags.StringVar(&o.redis8, "redis8", "", "a newer Redis that joins in, too (default: none)")
+	flags.Uint64Var(&o.seed, "seed", 0, "of the order of rounds (default: drawn)")
 	flags.StringVar(&o.json, "json", "", "write everything measured to this file")
 	flags.StringVar(&o.markdown, "markdown", "", "write the table to this file")
 	flags.StringVar(&o.picture, "picture", "",
 		"draw what the algorithms admit of three loads to this file (docs/traffic.svg), and stop")
+	flags.StringVar(&o.profile, "profile", "",
+		"write what our server does with its processor time in this row, and stop")
+	flags.BoolVar(&o.contention, "contention", false, "simulate contention on up to 64 cores, and stop")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -60,6 +71,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if o.quick && !given["seconds"] {
 		o.seconds = 0.7
+	}
+	if !given["seed"] {
+		o.seed = rand.Uint64N(1_000_000)
 	}
 	switch {
 	case flags.NArg() > 0:
@@ -107,6 +121,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var rep *report
 	if o.picture != "" {
 		err = writeFile(o.picture, writePicture)
+	} else if o.contention {
+		err = writeContention(stdout)
+	} else if o.profile != "" {
+		err = profileRows(ctx, o, stdout, progress)
 	} else if o.list {
 		err = writeList(stdout, chosen)
 	} else if rep, err = runAll(ctx, o, chosen, progress); rep != nil {

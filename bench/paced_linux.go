@@ -38,10 +38,10 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 	for i := range w.clients {
 		free = append(free, &w.clients[i])
 	}
-	// over reports whether the copy has arrived that ends the load.
-	over := func() bool { return l.copied && l.sink.state == sinkFollowing }
+	// over reports whether the copy has arrived, or the job is done, that ends the load.
+	over := func() bool { return l.copied && l.sink.state == sinkFollowing || l.job.over() }
 	answered := func(c *client) error {
-		if !l.copied || l.sink.state == sinkCopying {
+		if (!l.copied || l.sink.state == sinkCopying) && !l.job.over() {
 			t.latency.record(time.Since(start) - c.sentAt)
 		}
 		t.all += int64(l.pipeline)
@@ -59,6 +59,9 @@ func (l *load) paced(ctx context.Context, perSecond float64, halfway func() erro
 				return nil, err
 			}
 			halfway = nil
+		}
+		if err := l.job.look(now); err != nil {
+			return nil, err
 		}
 		for due <= now && due < l.duration && !over() && len(free) > 0 {
 			c := free[len(free)-1]

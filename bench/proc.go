@@ -52,35 +52,56 @@ func readProcess(pid int) (processUse, error) {
 	if err != nil {
 		return processUse{}, err
 	}
-	return parseProcessStat(text, int64(os.Getpagesize()))
+	use, err := parseProcessStat(text, int64(os.Getpagesize()))
+	if precise, ok := processClock(pid); ok && err == nil {
+		use.cpu = precise
+	}
+	return use, err
 }
 
-// parseCoreStat finds a core in /proc/stat and returns the time that processes spent on
-// it (user, nice and system).
-func parseCoreStat(text []byte, core int) (time.Duration, error) {
-	name := fmt.Sprintf("cpu%d", core)
+// coreUse is what had become of a core's time at an instant.
+type coreUse struct {
+	busy   time.Duration // by processes: user, nice and system
+	stolen time.Duration // by the hypervisor, for other guests
+}
+
+// allCores names the sum of all cores in parseCoreStat.
+const allCores = -1
+
+// parseCoreStat finds a core in /proc/stat.
+func parseCoreStat(text []byte, core int) (coreUse, error) {
+	name := "cpu"
+	if core != allCores {
+		name = fmt.Sprintf("cpu%d", core)
+	}
+	const user, system, steal = 1, 3, 8
 	for l := range strings.Lines(string(text)) {
 		fields := strings.Fields(l)
-		if len(fields) < 4 || fields[0] != name {
+		if len(fields) <= steal || fields[0] != name {
 			continue
 		}
-		var ticks int64
-		for _, field := range fields[1:4] {
+		var use coreUse
+		for i, field := range fields[user : steal+1] {
 			v, err := strconv.ParseInt(field, 10, 64)
 			if err != nil {
-				return 0, fmt.Errorf("%w: %w", errProcStat, err)
+				return coreUse{}, fmt.Errorf("%w: %w", errProcStat, err)
 			}
-			ticks += v
+			switch i + user {
+			case user, user + 1, system:
+				use.busy += time.Duration(v) * tick
+			case steal:
+				use.stolen = time.Duration(v) * tick
+			}
 		}
-		return time.Duration(ticks) * tick, nil
+		return use, nil
 	}
-	return 0, fmt.Errorf("%w: no line for %s", errProcStat, name)
+	return coreUse{}, fmt.Errorf("%w: no line for %s", errProcStat, name)
 }
 
-func readCore(core int) (time.Duration, error) {
+func readCore(core int) (coreUse, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
-		return 0, err
+		return coreUse{}, err
 	}
 	return parseCoreStat(text, core)
 }

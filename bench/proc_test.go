@@ -44,7 +44,11 @@ func TestParseProcessStat(t *testing.T) {
 func TestParseCoreStat(t *testing.T) {
 	const text = "cpu  100 20 30 4 5 6 7 8 9 10\ncpu1 1 2 3 4 5 6 7 8 9 10\ncpu10 50 1 1 0 0 0 0 0 0 0\n" +
 		"intr 1 2 3\ncpu2 x 1 1\ncpu3 1\n"
-	for core, want := range map[int]time.Duration{1: 60 * time.Millisecond, 10: 520 * time.Millisecond} {
+	for core, want := range map[int]coreUse{
+		1:        {60 * time.Millisecond, 80 * time.Millisecond},
+		10:       {520 * time.Millisecond, 0},
+		allCores: {1500 * time.Millisecond, 80 * time.Millisecond},
+	} {
 		got, err := parseCoreStat([]byte(text), core)
 		require.NoError(t, err)
 		require.Equal(t, want, got)

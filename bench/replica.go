@@ -29,9 +29,9 @@ func replicated(ctx context.Context, b *bench, r row, say say) ([]result, error)
 	redis.name, together.name = r.name+"-redis", r.name+"-both"
 	together.about = "RL.ALLOW against the documents' script by EVALSHA, a replica at either server"
 	return []result{
-		conclude(r, r.target(b.quick), ours, alone),
-		conclude(redis, 0, theirs, theirsAlone),
-		conclude(together, 0, ours, theirs),
+		conclude(r, target{floor: r.target(b.quick)}, ours, alone),
+		conclude(redis, target{}, theirs, theirsAlone),
+		conclude(together, target{}, ours, theirs),
 	}, nil
 }
 

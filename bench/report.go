@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,8 +12,7 @@ import (
 // Shares of a core's time from which a figure gets a warning.
 const (
 	saturated = 0.95 // no room left on a core
-	foreign   = 0.10 // of a core, by other processes
-	disturbed = 0.02 // of the servers' core, by the idle server
+	idling    = 0.02 // of the servers' core, by the idle servers
 )
 
 // A report is the result of a run, as --json writes it. Durations are nanoseconds,
@@ -24,6 +24,7 @@ type report struct {
 	Versions  map[program]string `json:"versions"`
 	Rounds    int                `json:"rounds"`
 	Seconds   float64            `json:"seconds"`
+	Seed      uint64             `json:"seed"` // of the order of rounds
 	Rows      []result           `json:"rows"`
 }
 
@@ -34,16 +35,26 @@ type result struct {
 	// Unit is the unit of the two figures: "/s", "bytes a key", "ms".
 	Unit string `json:"unit"`
 	// Ratio is above 1 if ours is better, whether higher or lower figures are.
-	Ratio     ratio   `json:"ratio"`
-	Floor     float64 `json:"floor,omitempty"`
-	Missed    bool    `json:"missed,omitempty"`
-	Ours      figure  `json:"ours"`
-	Reference figure  `json:"reference"`
+	Ratio ratio `json:"ratio"`
 	// CPURatio is the reference's processor time per flow divided by ours. It excludes
-	// waiting, so other processes disturb it less. It is 0 if not measured, or in
-	// rounds too short for the kernel's clock.
-	CPURatio float64  `json:"cpu_ratio,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	// waiting, so other processes disturb it less, and is what a floor is compared with.
+	// It is nil if not measured, or in rounds too short for the kernel's clock.
+	CPURatio *ratio  `json:"cpu_ratio,omitempty"`
+	Floor    float64 `json:"floor,omitempty"`
+	// AtMost, if not 0, is the floor as it is put: ours at most so many times the other's.
+	AtMost    float64  `json:"at_most,omitempty"`
+	Missed    bool     `json:"missed,omitempty"`
+	Ours      figure   `json:"ours"`
+	Reference figure   `json:"reference"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+// judged returns the ratio that the floor is compared with.
+func (res *result) judged() ratio {
+	if res.CPURatio != nil {
+		return *res.CPURatio
+	}
+	return res.Ratio
 }
 
 // A figure is the result of one side.
@@ -65,7 +76,8 @@ type summary struct {
 	ServerBusy float64       `json:"server_busy"`
 	ClientBusy float64       `json:"client_busy"`
 	IdleBusy   float64       `json:"idle_servers_busy"`
-	Foreign    float64       `json:"foreign_busy"`
+	Disturbed  float64       `json:"disturbed"`
+	Stolen     float64       `json:"stolen"`
 	Rounds     []round       `json:"rounds"`
 }
 
@@ -87,31 +99,36 @@ func summarize(rounds []round) summary {
 		ServerBusy: of(func(r round) float64 { return r.ServerBusy }),
 		ClientBusy: of(func(r round) float64 { return r.ClientBusy }),
 		IdleBusy:   of(func(r round) float64 { return r.IdleBusy }),
-		Foreign:    of(func(r round) float64 { return r.Foreign }),
+		Disturbed:  of(func(r round) float64 { return r.Disturbed }),
+		Stolen:     of(func(r round) float64 { return r.Stolen }),
 		Rounds:     rounds,
 	}
 }
 
 // conclude returns the result of a closed loop's rounds on two sides.
-func conclude(r row, floor float64, ours, other *side) result {
-	perSecond := func(rounds []round) (values []float64) {
+func conclude(r row, to target, ours, other *side) result {
+	of := func(rounds []round, get func(round) float64) (values []float64) {
 		for _, r := range rounds {
-			values = append(values, r.PerSecond)
+			values = append(values, get(r))
 		}
 		return values
 	}
+	perSecond := func(r round) float64 { return r.PerSecond }
+	cpu := func(r round) float64 { return r.CPUPerMega }
 	a, b := summarize(ours.rounds), summarize(other.rounds)
 	res := result{
-		Name: r.name, About: fmt.Sprintf("%s; pipeline %d, %d connections, %d keys", r.about, r.pipeline,
-			r.connections, r.keys),
-		Unit: "/s", Ratio: compare(perSecond(ours.rounds), perSecond(other.rounds)), Floor: floor,
+		Name: r.name + other.suffix, About: fmt.Sprintf("%s; pipeline %d, %d connections, %d keys", r.about,
+			r.pipeline, r.connections, r.keys),
+		Unit: "/s", Ratio: compare(of(ours.rounds, perSecond), of(other.rounds, perSecond)),
+		Floor: to.floor, AtMost: to.atMost,
 		Ours:      figure{Name: ours.name, Value: a.PerSecond, Load: &a},
 		Reference: figure{Name: other.name, Value: b.PerSecond, Load: &b},
 	}
-	if a.CPUPerMega > 0 {
-		res.CPURatio = b.CPUPerMega / a.CPUPerMega
+	if used := of(ours.rounds, cpu); slices.Min(used) > 0 {
+		ratio := compare(of(other.rounds, cpu), used)
+		res.CPURatio = &ratio
 	}
-	res.Missed = missed(res.Ratio.OfMedians, res.Floor)
+	res.Missed = missed(res.judged().OfMedians, res.Floor)
 	res.warn(ours.name, "a lower", a)
 	res.warn(other.name, "an upper", b)
 	return res
@@ -119,18 +136,18 @@ func conclude(r row, floor float64, ours, other *side) result {
 
 // lower returns the result of two figures of which the lower is better.
 func lower(name, about, unit string, floor float64, ours, reference figure) result {
-	return judged(name, about, unit, floor, ours, reference, reference.Value/ours.Value)
+	return quotient(name, about, unit, floor, ours, reference, reference.Value/ours.Value)
 }
 
 // higher returns the result of two figures of which the higher is better.
 func higher(name, about, unit string, floor float64, ours, reference figure) result {
-	return judged(name, about, unit, floor, ours, reference, ours.Value/reference.Value)
+	return quotient(name, about, unit, floor, ours, reference, ours.Value/reference.Value)
 }
 
-func judged(name, about, unit string, floor float64, ours, reference figure, quotient float64) result {
+func quotient(name, about, unit string, floor float64, ours, reference figure, value float64) result {
 	return result{
 		Name: name, About: about, Unit: unit, Floor: floor, Ours: ours, Reference: reference,
-		Ratio: ratio{OfMedians: quotient, Min: quotient, Max: quotient}, Missed: missed(quotient, floor),
+		Ratio: ratio{OfMedians: value, Min: value, Max: value}, Missed: missed(value, floor),
 	}
 }
 
@@ -142,13 +159,26 @@ func (res *result) warn(name, bound string, s summary) {
 	}
 	if s.ClientBusy > saturated && s.ServerBusy <= saturated {
 		add("the client's core was full (%.0f%%) and the server's was not (%.0f%%): this server can do "+
-			"more, so the ratio is only %s bound",
+			"more, so the ratio of throughput is only %s bound",
 			100*s.ClientBusy, 100*s.ServerBusy, bound)
 	}
-	if s.Foreign > foreign {
-		add("other processes took %.0f%% of a core: do not trust this figure", 100*s.Foreign)
+	lost, repeated, worst := 0, 0, 0.0
+	for _, r := range s.Rounds {
+		repeated += r.Repeated
+		if r.Disturbed > tolerated {
+			lost++
+			worst = max(worst, r.Disturbed)
+		}
 	}
-	if s.IdleBusy > disturbed {
+	if repeated > 0 {
+		add("%d rounds were repeated, in which others took more than %.0f%% of a core", repeated,
+			100*tolerated)
+	}
+	if lost > 0 {
+		add("in %d of %d rounds other processes and the hypervisor took up to %.0f%% of a core: trust "+
+			"processor time more than throughput, and neither much", lost, len(s.Rounds), 100*worst)
+	}
+	if s.IdleBusy > idling {
 		add("the idle servers took %.0f%% of its core during these rounds", 100*s.IdleBusy)
 	}
 }
@@ -176,7 +206,7 @@ func (rep *report) misses() []string {
 	for _, r := range rep.Rows {
 		if r.Missed {
 			out = append(out,
-				fmt.Sprintf("%s: %.2f times %s, the floor is %.2f", r.Name, r.Ratio.OfMedians,
+				fmt.Sprintf("%s: %.2f times %s, the floor is %.2f", r.Name, r.judged().OfMedians,
 					r.Reference.Name, r.Floor))
 		}
 	}
@@ -184,8 +214,8 @@ func (rep *report) misses() []string {
 }
 
 var columns = []string{
-	"row", "ratio", "min-max", "floor", "ours", "other", "p50", "p99", "p99.9", "CPU s per million",
-	"CPU ratio", "RSS MB",
+	"row", "ratio", "min-max", "floor", "ours", "other", "throughput", "min-max", "ours", "other",
+	"p50", "p99", "p99.9", "RSS MB",
 }
 
 // cells returns a result in the order of columns; a pair is ours / the other.
@@ -197,18 +227,24 @@ func (res *result) cells() []string {
 			floor += " MISSED"
 		}
 	}
-	value := func(f figure) string { return quantity(f.Value, res.Unit) }
-	cells := []string{
-		res.Name,
-		fmt.Sprintf("%.2f", res.Ratio.OfMedians),
-		fmt.Sprintf("%.2f-%.2f", res.Ratio.Min, res.Ratio.Max),
-		floor,
-		value(res.Ours),
-		res.Reference.Name + " " + value(res.Reference),
+	compared := func(r ratio) []string {
+		return []string{fmt.Sprintf("%.2f", r.OfMedians), fmt.Sprintf("%.2f-%.2f", r.Min, r.Max)}
 	}
+	cells := append(append([]string{res.Name}, compared(res.judged())...), floor)
+	pair := func(ours, other float64, unit string) []string {
+		return []string{quantity(ours, unit), res.Reference.Name + " " + quantity(other, unit)}
+	}
+	values := pair(res.Ours.Value, res.Reference.Value, res.Unit)
 	a, b := res.Ours.Load, res.Reference.Load
+	if res.CPURatio != nil {
+		cells = append(cells, pair(a.CPUPerMega, b.CPUPerMega, "us")...)
+		cells = append(cells, compared(res.Ratio)...)
+		cells = append(cells, values...)
+	} else {
+		cells = append(append(cells, values...), "", "", "", "")
+	}
 	if a == nil || b == nil {
-		return append(cells, "", "", "", "", "", "")
+		return append(cells, "", "", "", "")
 	}
 	micros := func(a, b time.Duration) string {
 		return fmt.Sprintf("%.0f / %.0f us", float64(a)/1e3, float64(b)/1e3)
@@ -217,8 +253,6 @@ func (res *result) cells() []string {
 		micros(a.P50, b.P50),
 		micros(a.P99, b.P99),
 		micros(a.P999, b.P999),
-		fmt.Sprintf("%.2f / %.2f", a.CPUPerMega, b.CPUPerMega),
-		fmt.Sprintf("%.2f", res.CPURatio),
 		fmt.Sprintf("%.0f / %.0f", float64(a.RSS)/1e6, float64(b.RSS)/1e6),
 	)
 }
@@ -242,8 +276,10 @@ func (rep *report) about() (above, below []string) {
 	above = []string{
 		fmt.Sprintf("%s; %s.", rep.Machine, rep.Placement),
 		rep.versions() + ".",
-		fmt.Sprintf("Medians of %d alternating rounds of %g s, all from this run; a ratio above 1 is in "+
-			"our favour; min-max over pairs of rounds.", rep.Rounds, rep.Seconds),
+		fmt.Sprintf("Medians of %d rounds of %g s, all from this run, servers in shuffled order (seed %d). "+
+			"A ratio above 1 is in our favour: of processor time a call (us) in closed loops, "+
+			"with throughput beside, else of the figures; min-max over pairs of rounds.",
+			rep.Rounds, rep.Seconds, rep.Seed),
 	}
 	for _, r := range rep.Rows {
 		for _, w := range r.Warnings {
@@ -259,7 +295,7 @@ func (rep *report) about() (above, below []string) {
 // versions returns the programs and their versions.
 func (rep *report) versions() string {
 	var out []string
-	for _, p := range []program{ourServer, redisServer, valkeyServer} {
+	for _, p := range append([]program{ourServer, redisServer}, joining...) {
 		if v, ok := rep.Versions[p]; ok {
 			out = append(out, fmt.Sprintf("%s: %s", p, v))
 		}
@@ -267,26 +303,16 @@ func (rep *report) versions() string {
 	return strings.Join(out, "; ")
 }
 
-// writeText writes the table for a terminal.
+// writeText writes the tables for a terminal.
 func (rep *report) writeText(w io.Writer) error {
 	above, below := rep.about()
 	table := [][]string{columns}
 	for i := range rep.Rows {
 		table = append(table, rep.Rows[i].cells())
 	}
-	widths := make([]int, len(columns))
-	for _, cells := range table {
-		for i, cell := range cells {
-			widths[i] = max(widths[i], len(cell))
-		}
-	}
-	out := strings.Join(above, "\n") + "\n\n"
-	for _, cells := range table {
-		var l strings.Builder
-		for i, cell := range cells {
-			fmt.Fprintf(&l, "%-*s  ", widths[i], cell)
-		}
-		out += strings.TrimRight(l.String(), " ") + "\n"
+	out := strings.Join(above, "\n") + "\n\n" + aligned(table)
+	if targets := rep.targets(); len(targets) > 0 {
+		out += "\n" + aligned(append([][]string{targetColumns}, targets...))
 	}
 	if len(below) > 0 {
 		out += "\n" + strings.Join(below, "\n") + "\n"
@@ -295,15 +321,17 @@ func (rep *report) writeText(w io.Writer) error {
 	return err
 }
 
-// writeMarkdown writes the table for a page, with what each row does.
+// writeMarkdown writes the tables for a page, with what each row does.
 func (rep *report) writeMarkdown(w io.Writer) error {
 	above, below := rep.about()
-	out := strings.Join(above, "\n") + "\n\n"
-	out += "| " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat("---|", len(columns)) + "\n"
+	var table [][]string
 	for i := range rep.Rows {
-		out += "| " + strings.Join(rep.Rows[i].cells(), " | ") + " |\n"
+		table = append(table, rep.Rows[i].cells())
 	}
-	out += "\n"
+	out := strings.Join(above, "\n") + "\n\n" + piped(columns, table) + "\n"
+	if targets := rep.targets(); len(targets) > 0 {
+		out += piped(targetColumns, targets) + "\n"
+	}
 	for _, r := range rep.Rows {
 		out += fmt.Sprintf("- `%s`: %s\n", r.Name, r.About)
 	}

@@ -28,6 +28,11 @@ type contender struct {
 	flow    flow
 	plain   bool // the flow makes no decision, unlike the row's others
 	replica bool // a sink follows the server
+	joins   bool // it is not in the row, and has no floor
+	// suffix, if not empty, distinguishes the comparison with this contender in the
+	// report. It then has a target of its own: at least floor, or at most atMost.
+	suffix        string
+	floor, atMost float64
 }
 
 // A program is a server that can be started.
@@ -37,7 +42,11 @@ const (
 	ourServer    program = "ours"
 	redisServer  program = "redis"
 	valkeyServer program = "valkey"
+	redis8Server program = "redis8"
 )
+
+// joining are the programs that run what Redis runs, where they are known.
+var joining = []program{redis8Server, valkeyServer}
 
 // A mix is the kind of decisions in a limiter row.
 type mix uint8
@@ -78,6 +87,13 @@ type row struct {
 	// quickFloor is that of --quick, by default half of floor.
 	floor, quickFloor float64
 	quick             bool // included in --quick
+
+	// span, if not 0, replaces the length of a round: each of parts stretches has so many
+	// requests a key, after fillTimes of fill. Then a key holds fillTimes+span/2 hits on
+	// average, on whichever server.
+	span, parts int
+	// keep fills the keys once, before the first round.
+	keep bool
 }
 
 // fillOf returns the flow that fills a contender's keys, or nil.
@@ -97,6 +113,26 @@ func (r *row) target(quick bool) float64 {
 		return r.quickFloor
 	}
 	return r.floor / 2
+}
+
+// A target is what a comparison is judged by.
+type target struct {
+	floor float64 // the lowest ratio that passes, 0 for none
+	// atMost, if not 0, is how the target is put: ours at most so many times the other's.
+	atMost float64
+}
+
+// targetOf returns the target of the comparison with a contender.
+func (r *row) targetOf(c contender, quick bool) target {
+	switch {
+	case c.joins:
+		return target{}
+	case c.atMost > 0:
+		return target{floor: 1 / c.atMost, atMost: c.atMost}
+	case c.suffix != "":
+		return target{floor: c.floor}
+	}
+	return target{floor: r.target(quick)}
 }
 
 // both runs a flow on either server.
@@ -122,8 +158,6 @@ func rows() []row {
 			connections: connections, keys: keys, quota: perMinute, mix: admitting, renew: true,
 		}
 	}
-	interpreted := both(evalsha)
-	interpreted[0].flags = []string{"--lua-engine", "interpreter"}
 	wire := []contender{
 		{program: ourServer, flow: rlAllow},
 		{program: ourServer, name: "our PING", flow: ping, plain: true},
@@ -150,14 +184,13 @@ func rows() []row {
 		limiter("replica-16", "RL.ALLOW with a replica against without", 0.75, 16, against(rlAllow, evalsha)),
 		limiter("evalsha-1", "the documents' script by EVALSHA", 1.3, 1, both(evalsha)),
 		limiter("evalsha-16", "the documents' script by EVALSHA", 4, 16, both(evalsha)),
-		limiter("interpreted-1", "the same through the interpreter (lua-engine interpreter)", 1, 1,
-			interpreted),
-		limiter("interpreted-16", "the same through the interpreter (lua-engine interpreter)", 1.3, 16,
-			interpreted),
+		limiter("library-1", "a script as libraries write it, by EVALSHA", 1.2, 1, both(library)),
+		limiter("library-16", "a script as libraries write it, by EVALSHA", 2, 16, both(library)),
 		limiter("multi-16", "the documents' flow as MULTI/EXEC", 1.5, 16, both(multi)),
 		limiter("commands-1", "the documents' flow as four commands, four round trips", 1.5, 1,
 			both(fourCommands)),
 	}
+	list = append(list, hitsRows()...)
 	for i := range list {
 		r := &list[i]
 		switch r.name {
@@ -256,7 +289,7 @@ func choose(names string, quick, matrix bool) ([]row, error) {
 	list := rows()
 	switch {
 	case names == "" && matrix:
-		return full(), nil
+		return append(storageRows(), full()...), nil
 	case names == "" && quick:
 		return slices.DeleteFunc(list, func(r row) bool { return !r.quick }), nil
 	case names == "":
@@ -266,7 +299,7 @@ func choose(names string, quick, matrix bool) ([]row, error) {
 	for _, r := range list {
 		known = append(known, r.name)
 	}
-	list = append(list, full()...)
+	list = append(append(list, storageRows()...), full()...)
 	var chosen []row
 	for name := range strings.SplitSeq(names, ",") {
 		name = strings.TrimSpace(name)

@@ -11,8 +11,8 @@ import (
 func TestRowsAreSane(t *testing.T) {
 	names := make(map[string]bool)
 	list := rows()
-	require.LessOrEqual(t, len(list), 29, "a run by itself has to end before one has forgotten it")
-	for _, r := range append(list, full()...) {
+	require.LessOrEqual(t, len(list), 36, "a run by itself has to end before one has forgotten it")
+	for _, r := range append(append(list, storageRows()...), full()...) {
 		require.NotContains(t, names, r.name)
 		names[r.name] = true
 		require.Regexp(t, `^[a-z0-9-]+$`, r.name)
@@ -30,9 +30,18 @@ func sane(t *testing.T, r *row) {
 	require.Positive(t, r.keys, r.name)
 	require.Less(t, r.keys, uint64(probeKey), r.name)
 	require.Positive(t, r.quota.limit, r.name)
-	require.False(t, r.mix == admitting && !r.renew, "%s: a row that admits must keep admitting", r.name)
-	require.Equal(t, r.mix == denying, r.fillTimes > 0, "%s: a row that denies has full keys", r.name)
-	require.Len(t, r.sides, 2, r.name)
+	require.False(t, r.mix == admitting && !r.renew && r.span == 0 && !r.keep,
+		"%s: a row that admits must keep admitting", r.name)
+	require.Less(t, int64(r.fillTimes+2*r.span), r.quota.limit+1, "%s: keys fill up", r.name)
+	require.Equal(t, len(r.fill) > 0, r.fillTimes > 0, r.name)
+	require.Equal(t, r.span > 0, r.parts > 0, r.name)
+	if r.mix == denying {
+		require.Positive(t, r.fillTimes, "%s: a row that denies has full keys", r.name)
+	}
+	require.GreaterOrEqual(t, len(r.sides), 2, r.name)
+	for _, c := range r.sides[1:] {
+		require.Equal(t, len(r.sides) > 2, c.suffix != "", "%s: each comparison has a name", r.name)
+	}
 	require.Equal(t, ourServer, r.sides[0].program, r.name)
 	for i, c := range r.sides {
 		require.NotEmpty(t, c.flow, r.name)
@@ -69,16 +78,32 @@ func TestFloors(t *testing.T) {
 		"ping-1": 0.95, "ping-16": 0.95, "incr-1": 0.95, "incr-16": 0.95, "setget-16": 0.95, "zadd-1": 0.95,
 		"zadd-16": 0.95,
 		"allow-1": 1.6, "allow-16": 12, "wire-16": 0.75, "top-16": 0.98,
-		"evalsha-1": 1.3, "evalsha-16": 4, "interpreted-1": 1, "interpreted-16": 1.3,
+		"evalsha-1": 1.3, "evalsha-16": 4, "library-1": 1.2, "library-16": 2,
 		"multi-16": 1.5, "commands-1": 1.5, "replica-16": 0.75,
+		"hits-10": 0, "hits-200": 0, "million": 0, // they have a target for each comparison
 	}, floorsOf(loops))
+	own := make(map[string]target)
+	for _, r := range loops {
+		for _, c := range r.sides {
+			if to := r.targetOf(c, false); c.suffix != "" && to.floor > 0 {
+				own[r.name+c.suffix] = to
+			}
+		}
+	}
+	require.Equal(t, map[string]target{
+		"hits-10-ping": {1 / 1.4, 1.4}, "hits-10-script": {floor: 12},
+		"hits-200-ping": {1 / 1.4, 1.4}, "hits-200-script": {floor: 12}, "million-ping": {1 / 1.6, 1.6},
+	}, own)
 	for _, r := range full() {
 		require.Zero(t, r.floor, r.name)
 	}
 	require.Equal(t, map[string]float64{
-		"inside": 1, "same-rate": 1, "window": 0.5, "memory": 1, "collector": 1 / 1.2, "storm": 0.5,
-		"sync": 0.5, "waits": 0, "start": 1, "benchmark": 0, "tls": 0.75,
+		"inside": 1, "cores": 1.8, "same-rate": 1, "window": 0.5, "memory": 1, "collector": 1 / 1.2,
+		"storm": 0.5, "sync": 0.5, "waits": 0, "start": 1, "benchmark": 0, "tls": 0.75,
 	}, floorsOf(otherRows()))
+	require.Equal(t, map[string]float64{
+		"everysec-16": 0.9, "everysec-zadd-16": 0.9, "everysec-set-16": 0.9, "always-1": 0.9, "bgsave": 0.5,
+	}, floorsOf(storageRows()))
 	for _, h := range keyspaces {
 		require.Positive(t, h.floor, h.name)
 	}
@@ -99,6 +124,11 @@ func TestTarget(t *testing.T) {
 	r.quickFloor = 1
 	require.InDelta(t, 3, r.target(false), 0)
 	require.InDelta(t, 1, r.target(true), 0)
+	require.Equal(t, target{floor: 3}, r.targetOf(contender{}, false))
+	require.Equal(t, target{floor: 1}, r.targetOf(contender{}, true))
+	require.Equal(t, target{floor: 12}, r.targetOf(contender{suffix: "-script", floor: 12}, false))
+	require.Equal(t, target{floor: 0.5, atMost: 2}, r.targetOf(contender{suffix: "-ping", atMost: 2}, false))
+	require.Zero(t, r.targetOf(contender{joins: true}, false))
 }
 
 func TestChoose(t *testing.T) {
@@ -113,7 +143,7 @@ func TestChoose(t *testing.T) {
 	require.Len(t, list, len(rows()))
 	matrix, err := choose("", false, true)
 	require.NoError(t, err)
-	require.Len(t, matrix, len(full()))
+	require.Len(t, matrix, len(storageRows())+len(full()))
 	quick, err := choose("", true, false)
 	require.NoError(t, err)
 	require.Equal(t, []string{"ping-16", "allow-1", "allow-16"}, names(quick))

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -27,11 +27,14 @@ type round struct {
 	ServerBusy float64 `json:"server_busy"`
 	ClientBusy float64 `json:"client_busy"`
 	IdleBusy   float64 `json:"idle_server_busy"`
-	// Foreign is what other processes used on the busier of the two cores; 0 if nothing
-	// is pinned, because it is then unknown.
-	Foreign  float64 `json:"foreign_busy"`
-	Admitted int64   `json:"admitted"`
-	Denied   int64   `json:"denied"`
+	// Disturbed is what other processes and the hypervisor took of the core that lost
+	// more to them; Stolen is the hypervisor's part of it. They are shares of a core.
+	Disturbed float64 `json:"disturbed"`
+	Stolen    float64 `json:"stolen"`
+	// Repeated is how many attempts at this round were discarded.
+	Repeated int   `json:"repeated,omitempty"`
+	Admitted int64 `json:"admitted"`
+	Denied   int64 `json:"denied"`
 }
 
 // A side is a server in one row.
@@ -39,8 +42,10 @@ type side struct {
 	*serverProcess
 	flow   flow
 	mix    mix
-	fill   flow  // nil: a round begins with an empty keyspace
-	sink   *sink // nil: the server has no replica
+	fill   flow   // nil: a round begins with an empty keyspace
+	sink   *sink  // nil: the server has no replica
+	filled bool   // once is enough: see row.keep
+	suffix string // of the comparison's name in the report
 	rounds []round
 }
 
@@ -49,17 +54,25 @@ type measurement struct {
 	row    row
 	where  placement
 	length time.Duration // of a round
+	// begin and end, if not nil, are called around each measured stretch.
+	begin, end func() error
 }
 
 // takeTurns runs a closed loop on each contender in turn, round by round, and compares
-// the first with each of the others. Valkey, if installed, runs what Redis runs,
-// without a floor.
+// the first with each of the others. Valkey and a newer Redis, where they are known, run
+// what Redis runs, without a floor.
 func takeTurns(ctx context.Context, b *bench, r row, say say) ([]result, error) {
-	contenders := r.sides
-	if _, ok := b.programs[valkeyServer]; ok && r.sides[1].program == redisServer {
-		third := r.sides[1]
-		third.program = valkeyServer
-		contenders = append(slices.Clone(contenders), third)
+	contenders := slices.Clone(r.sides)
+	for _, p := range joining {
+		if _, ok := b.programs[p]; !ok {
+			continue
+		}
+		for _, c := range r.sides {
+			if c.program == redisServer {
+				c.program, c.floor, c.atMost, c.joins = p, 0, 0, true
+				contenders = append(contenders, c)
+			}
+		}
 	}
 	sides, err := b.alternate(ctx, r, contenders, say)
 	if err != nil {
@@ -67,17 +80,19 @@ func takeTurns(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 	}
 	var results []result
 	for i, other := range sides[1:] {
-		floor := r.target(b.quick)
-		if i > 0 {
-			floor = 0
+		res := conclude(r, r.targetOf(contenders[i+1], b.quick), sides[0], other)
+		if i > 0 { // the first result has what is to be said of ours
+			res.Warnings = slices.DeleteFunc(res.Warnings,
+				func(w string) bool { return strings.HasPrefix(w, sides[0].name+":") })
 		}
-		results = append(results, conclude(r, floor, sides[0], other))
+		results = append(results, res)
 	}
 	return results, nil
 }
 
-// alternate runs a closed loop on each contender in turn, round by round. Each second one is what the one
-// before it is compared with, as progress says.
+// alternate runs a closed loop on each contender in turn, round by round, in an order
+// that is drawn anew for every round. The first is compared with the others, as
+// progress says.
 func (b *bench) alternate(ctx context.Context, r row, contenders []contender, say say) ([]*side, error) {
 	m := &measurement{row: r, where: b.where, length: b.length}
 	var sides []*side
@@ -87,7 +102,7 @@ func (b *bench) alternate(ctx context.Context, r row, contenders []contender, sa
 			return nil, err
 		}
 		defer server.stop()
-		s := &side{serverProcess: server, flow: c.flow, mix: r.mixOf(c), fill: r.fillOf(min(i, 1))}
+		s := &side{serverProcess: server, flow: c.flow, mix: r.mixOf(c), fill: r.fillOf(i), suffix: c.suffix}
 		if err := m.prepare(ctx, s); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -102,17 +117,31 @@ func (b *bench) alternate(ctx context.Context, r row, contenders []contender, sa
 		}
 		sides = append(sides, s)
 	}
+	spare := repeats{left: b.rounds}
+	if b.quick {
+		spare.left = 0
+	}
 	for n := range b.rounds {
-		for _, s := range sides {
-			if err := m.turn(ctx, s, sides); err != nil {
+		for _, i := range b.shuffle.Perm(len(sides)) {
+			s := sides[i]
+			taken, err := spare.calmest(
+				func() (round, error) { return m.turn(ctx, s, sides) },
+				func(r round) { say("%s lost %s", s.name, r.lost()) })
+			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
+			s.rounds = append(s.rounds, taken)
 		}
 		text := fmt.Sprintf("round %d of %d:", n+1, b.rounds)
-		for _, s := range sides {
-			text += fmt.Sprintf(" %s %s/s", s.name, thousands(s.rounds[n].PerSecond))
+		for i, s := range sides {
+			text += fmt.Sprintf(" %s %s/s, %.2f us a call", s.name, thousands(s.rounds[n].PerSecond),
+				s.rounds[n].CPUPerMega)
+			if i > 0 {
+				text += fmt.Sprintf(" (%.2f times)", s.rounds[n].CPUPerMega/sides[0].rounds[n].CPUPerMega)
+			}
+			text += ";"
 		}
-		say("%s, %.2f times", text, sides[0].rounds[n].PerSecond/sides[1].rounds[n].PerSecond)
+		say("%s", strings.TrimSuffix(text, ";"))
 	}
 	return sides, nil
 }
@@ -143,17 +172,21 @@ const probeKey = 9_999_999
 // beyond is how many flows a probe sends above the limit.
 const beyond = 20
 
-// prepare loads the script and checks the answers before any is counted: a benchmark of
+// prepare loads the scripts and checks the answers before any is counted: a benchmark of
 // error replies would be fast and worthless. A row that decides gets limit+beyond
 // requests for one key, a millisecond apart, and must admit exactly the limit.
 func (m *measurement) prepare(ctx context.Context, s *side) error {
-	if sha, err := s.ask("SCRIPT", "LOAD", script); err != nil {
-		return fmt.Errorf("SCRIPT LOAD: %w", err)
-	} else if sha != scriptSHA() {
-		return fmt.Errorf("SCRIPT LOAD answered %q, want %q", sha, scriptSHA())
+	for _, source := range []string{script, libraryScript} {
+		if sha, err := s.ask("SCRIPT", "LOAD", source); err != nil {
+			return fmt.Errorf("SCRIPT LOAD: %w", err)
+		} else if sha != shaOf(source) {
+			return fmt.Errorf("SCRIPT LOAD answered %q, want %q", sha, shaOf(source))
+		}
 	}
-	if err := m.empty(ctx, s); err != nil {
-		return err
+	if reply, err := s.ask("FLUSHALL"); err != nil {
+		return fmt.Errorf("FLUSHALL: %w", err)
+	} else if reply != "OK" {
+		return fmt.Errorf("FLUSHALL answered %q", reply)
 	}
 	probe := m.load(s, &picker{only: probeKey})
 	probe.pipeline, probe.connections, probe.flows = 1, 1, m.row.quota.limit+beyond
@@ -185,6 +218,10 @@ func judge(decides bool, t *tally, limit int64) error {
 
 // empty restores the keyspace to its state at the start of a round.
 func (m *measurement) empty(ctx context.Context, s *side) error {
+	if m.row.keep && s.filled {
+		return nil
+	}
+	s.filled = true
 	if reply, err := s.ask("FLUSHALL"); err != nil {
 		return fmt.Errorf("FLUSHALL: %w", err)
 	} else if reply != "OK" {
@@ -206,26 +243,50 @@ func (m *measurement) empty(ctx context.Context, s *side) error {
 	return nil
 }
 
-// turn runs a round on one side while the other servers idle.
-func (m *measurement) turn(ctx context.Context, s *side, all []*side) error {
+// turn runs a round on one side while the other servers idle. It has several parts if
+// the row asks for a number of hits a key: each begins with the keys filled anew.
+func (m *measurement) turn(ctx context.Context, s *side, all []*side) (round, error) {
+	var whole use
+	sum := new(tally)
+	for range max(m.row.parts, 1) {
+		if err := m.part(ctx, s, all, &whole, sum); err != nil {
+			return round{}, err
+		}
+	}
+	if err := s.mix.check(sum); err != nil {
+		return round{}, err
+	}
+	return whole.round(sum), nil
+}
+
+// part measures one stretch of a round, and adds to what was used and tallied before.
+func (m *measurement) part(ctx context.Context, s *side, all []*side, whole *use, sum *tally) error {
 	if err := m.empty(ctx, s); err != nil {
 		return err
 	}
 	l := m.load(s, m.keys())
-	l.duration = laterWarm
-	if len(s.rounds) == 0 {
-		l.duration = firstWarm
+	if m.row.span == 0 { // filling warms the others
+		l.duration = laterWarm
+		if len(s.rounds) == 0 {
+			l.duration = firstWarm
+		}
+		if _, err := l.run(ctx); err != nil {
+			return fmt.Errorf("warm: %w", err)
+		}
 	}
-	if _, err := l.run(ctx); err != nil {
-		return fmt.Errorf("warm: %w", err)
+	if m.begin != nil {
+		if err := m.begin(); err != nil {
+			return err
+		}
 	}
-
 	before, err := m.sample(s, all)
 	if err != nil {
 		return err
 	}
-	l.duration = m.length
-	l.flows = maxFlows
+	l.duration, l.flows = m.length, maxFlows
+	if m.row.span > 0 {
+		l.duration, l.flows = 0, int64(m.row.keys)*int64(m.row.span)
+	}
 	t, err := l.run(ctx)
 	if err != nil {
 		return err
@@ -237,10 +298,11 @@ func (m *measurement) turn(ctx context.Context, s *side, all []*side) error {
 	if err != nil {
 		return err
 	}
-	if err := s.mix.check(t); err != nil {
-		return err
+	whole.add(after.since(before))
+	sum.add(t)
+	if m.end != nil {
+		return m.end()
 	}
-	s.rounds = append(s.rounds, after.since(before, t))
 	return nil
 }
 
@@ -263,58 +325,3 @@ func (x mix) check(t *tally) error {
 
 // maxFlows ends a round in any case.
 const maxFlows = 200_000_000
-
-// counters is a reading of the kernel's counters.
-type counters struct {
-	at                     time.Time
-	server, client, idle   processUse
-	serverCore, clientCore time.Duration
-	pinned                 bool
-}
-
-func (m *measurement) sample(s *side, all []*side) (counters, error) {
-	l := counters{at: time.Now(), pinned: m.where.pinned()}
-	var errs [4]error
-	l.server, errs[0] = readProcess(s.pid)
-	l.client, errs[1] = readProcess(os.Getpid())
-	if l.pinned {
-		l.serverCore, errs[2] = readCore(m.where.server)
-		l.clientCore, errs[3] = readCore(m.where.client)
-	}
-	for _, other := range all {
-		if other != s {
-			use, err := readProcess(other.pid)
-			l.idle.cpu += use.cpu
-			errs[0] = errors.Join(errs[0], err)
-		}
-	}
-	return l, errors.Join(errs[:]...)
-}
-
-// since computes a round from two readings and the client's tally.
-func (l counters) since(before counters, t *tally) round {
-	wall := l.at.Sub(before.at)
-	server := l.server.cpu - before.server.cpu
-	client := l.client.cpu - before.client.cpu
-	idle := l.idle.cpu - before.idle.cpu
-	share := func(d time.Duration) float64 { return float64(d) / float64(wall) }
-	r := round{
-		PerSecond:  float64(t.flows) / t.elapsed.Seconds(),
-		P50:        t.latency.quantile(0.50),
-		P99:        t.latency.quantile(0.99),
-		P999:       t.latency.quantile(0.999),
-		CPUPerMega: server.Seconds() / float64(t.all) * 1e6,
-		RSS:        l.server.rss,
-		ServerBusy: share(server),
-		ClientBusy: share(client),
-		IdleBusy:   share(idle),
-		Admitted:   t.admitted,
-		Denied:     t.denied,
-	}
-	if l.pinned {
-		r.Foreign = max(0,
-			share(l.serverCore-before.serverCore-server-idle),
-			share(l.clientCore-before.clientCore-client))
-	}
-	return r
-}

@@ -43,6 +43,35 @@ func (c *Ctx) did(n int, name string, key []byte) *effects.Group {
 	return g
 }
 
+// A loggedHead is a command's head, for effects that many calls have.
+type loggedHead struct {
+	name string
+	head effects.Head
+}
+
+func newLoggedHead(n int, name string) loggedHead {
+	return loggedHead{name, effects.NewHead(n, name)}
+}
+
+var (
+	loggedZAdd1  = newLoggedHead(4, "ZADD")
+	loggedDrop   = newLoggedHead(4, "ZREMRANGEBYSCORE")
+	loggedDrop1  = newLoggedHead(3, "ZREM")
+	loggedExpire = newLoggedHead(3, "PEXPIREAT")
+)
+
+// start is did for a head.
+func (c *Ctx) start(h *loggedHead, key []byte) *effects.Group {
+	g := c.Group
+	if g != nil {
+		if g.LacksEvent() {
+			g.Note(c.DB.ID(), loggedEvents[h.name], key)
+		}
+		g.Start(c.DB.ID(), h.head, key)
+	}
+	return g
+}
+
 // didCall records an effect that consists of the given words.
 func (c *Ctx) didCall(name string, key []byte, more ...[]byte) {
 	if g := c.did(2+len(more), name, key); g != nil {
@@ -54,6 +83,12 @@ func (c *Ctx) didCall(name string, key []byte, more ...[]byte) {
 
 // didExpire records a deadline.
 func (c *Ctx) didExpire(key []byte, atMs int64, more ...[]byte) {
+	if len(more) == 0 {
+		if g := c.start(&loggedExpire, key); g != nil {
+			g.Int(atMs)
+		}
+		return
+	}
 	if g := c.did(3+len(more), "PEXPIREAT", key); g != nil {
 		g.Int(atMs)
 		for _, word := range more {

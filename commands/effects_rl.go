@@ -68,24 +68,25 @@ func (c *Ctx) didUnits(key []byte, first, n int64) {
 		g.Int(n)
 		return
 	}
+	if n == 1 {
+		c.start(&loggedZAdd1, key).Ints(first)
+		return
+	}
 	g := c.did(2+2*int(n), "ZADD", key)
-	var digits [20]byte
 	for unit := first; unit < first+n; unit++ {
-		text := strconv.AppendInt(digits[:0], unit, 10)
-		g.Bytes(text)
-		g.Bytes(text)
+		g.Ints(unit)
 	}
 }
 
 // didDrop records that the units with scores from first to last were removed.
 func (c *Ctx) didDrop(key []byte, first, last int64) {
 	if first == last {
-		if g := c.did(3, "ZREM", key); g != nil {
+		if g := c.start(&loggedDrop1, key); g != nil {
 			g.Int(first)
 		}
 		return
 	}
-	if g := c.did(4, "ZREMRANGEBYSCORE", key); g != nil {
+	if g := c.start(&loggedDrop, key); g != nil {
 		g.Int(first)
 		g.Int(last)
 	}

@@ -131,12 +131,6 @@ var serverDirectives = []Directive{
 			"the end or a punctuation mark.",
 	},
 	{
-		Name: "lua-engine", Kind: KindEnum, Default: "auto", Values: []string{"auto", "interpreter"},
-		Ours: true,
-		About: "Whether plain scripts run without the interpreter (auto), or all scripts run in it; the " +
-			"results are the same.",
-	},
-	{
 		Name: "rl-doctor", Kind: KindBool, Default: "no", Ours: true,
 		About: "Whether RL.DOCTOR looks for mistakes of limiters that clients have written by hand.",
 	},

@@ -14,7 +14,11 @@ var bitMakers = []maker{
 	}},
 	{20, (*generator).bitfield},
 	{1, func(g *generator) {
-		g.bitCommand("WAIT", pick(g.r, "0", "-1", "x"), pick(g.r, "0", "1", "-1", "x", ""))
+		replicas := pick(g.r, "0", "-1", "x")
+		if g.plan.replicated {
+			replicas = "x" // how many have acknowledged by now is chance
+		}
+		g.bitCommand("WAIT", replicas, pick(g.r, "0", "1", "-1", "x", ""))
 	}},
 	{1, func(g *generator) { g.bitCommand("LOLWUT", "VERSION", pick(g.r, "7", "0", "x")) }},
 }

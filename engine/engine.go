@@ -171,7 +171,6 @@ func New(o Options) *Engine {
 			MemoryLimit:      func() int64 { return e.limits.memory.Load() },
 			WriteRefusal:     func() string { return e.writeRefusal() },
 			StaleRefusal:     func() string { return e.staleRefusal() },
-			ForceInterpreter: interpreterOnly(o.Config),
 		}),
 		startUs: o.Clock.NowUs(), runID: newRunID(),
 	}
@@ -231,14 +230,6 @@ func newRunID() string {
 	var b [20]byte
 	_, _ = rand.Read(b[:]) // it cannot fail
 	return hex.EncodeToString(b[:])
-}
-
-// interpreterOnly returns a function that reports whether lua-engine is
-// interpreter, without reading the configuration for every script.
-func interpreterOnly(c *config.Config) func() bool {
-	var only atomic.Bool
-	c.Follow(func() { only.Store(c.String("lua-engine") == "interpreter") })
-	return only.Load
 }
 
 // Logger returns a logger that passes records to l, as far as loglevel admits, now and

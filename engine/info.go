@@ -54,7 +54,7 @@ func (e *Engine) info(c *commands.Ctx) resp.Value {
 		f.Clients = e.clientFacts()
 	}
 	if report.Needs(info.Memory) {
-		f.Memory, f.Compiled = e.readMemory(), e.scripts.CompiledScripts()
+		f.Memory = e.readMemory()
 	}
 	if report.Needs(info.Persistence) {
 		f.Persistence = e.storage.Status()

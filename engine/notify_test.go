@@ -137,22 +137,19 @@ func TestReclaimNotifies(t *testing.T) {
 // TestScriptsNotifyInOrder checks that an event comes among the messages of its script
 // where the change was made.
 func TestScriptsNotifyInOrder(t *testing.T) {
-	for _, luaEngine := range []string{"auto", "interpreter"} {
-		e, _ := newEngine(t, "--notify-keyspace-events", "K$", "--lua-engine", luaEngine)
-		s, l := newSession(t, e), newSession(t, e)
-		do(l, "PSUBSCRIBE *")
-		l.Deliver(nil)
-		doWords(s, "EVAL",
-			"redis.call('SET',KEYS[1],1) redis.call('PUBLISH','c','m') redis.call('INCR',KEYS[1]) return "+
-				"redis.call('PUBLISH','c','n')", "1", "k")
-		sent, _ := l.Deliver(nil)
-		var got []string
-		for _, m := range messagesIn(t, sent) {
-			got = append(got, m[2]+" "+m[3])
-		}
-		require.Equal(t, []string{"__keyspace@0__:k set", "c m", "__keyspace@0__:k incrby", "c n"}, got,
-			luaEngine)
+	e, _ := newEngine(t, "--notify-keyspace-events", "K$")
+	s, l := newSession(t, e), newSession(t, e)
+	do(l, "PSUBSCRIBE *")
+	l.Deliver(nil)
+	doWords(s, "EVAL",
+		"redis.call('SET',KEYS[1],1) redis.call('PUBLISH','c','m') redis.call('INCR',KEYS[1]) return "+
+			"redis.call('PUBLISH','c','n')", "1", "k")
+	sent, _ := l.Deliver(nil)
+	var got []string
+	for _, m := range messagesIn(t, sent) {
+		got = append(got, m[2]+" "+m[3])
 	}
+	require.Equal(t, []string{"__keyspace@0__:k set", "c m", "__keyspace@0__:k incrby", "c n"}, got)
 }
 
 // TestEventsKeepOneOrderForAll checks that all listeners get the changes of a key in the

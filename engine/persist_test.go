@@ -45,7 +45,7 @@ func (p *process) logged() string {
 
 // prepare makes an engine over a directory, with its wall at startNowMs and so
 // many milliseconds.
-func prepare(t *testing.T, fs disk.FS, atMs int64, directives ...string) *process {
+func prepare(t testing.TB, fs disk.FS, atMs int64, directives ...string) *process {
 	t.Helper()
 	cfg := config.New()
 	require.NoError(t, cfg.ParseArgs(directives, nil))
@@ -60,7 +60,7 @@ func prepare(t *testing.T, fs disk.FS, atMs int64, directives ...string) *proces
 	return p
 }
 
-func start(t *testing.T, fs disk.FS, atMs int64, directives ...string) *process {
+func start(t testing.TB, fs disk.FS, atMs int64, directives ...string) *process {
 	t.Helper()
 	p := prepare(t, fs, atMs, directives...)
 	require.NoError(t, p.Open())

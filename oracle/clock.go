@@ -14,11 +14,16 @@ const minNowMs = 100_000_000_000
 // libfaketime fails to read its file.
 const setClockTries = 100
 
+// ErrClock is wrapped by the errors of a server whose clock cannot be set.
+var ErrClock = errors.New("oracle: the clock cannot be set")
+
 // SetClock moves the server's wall clock to nowMs, forwards or backwards, and stops it
 // there. It returns once TIME answers that instant.
 //
 // Redis behind a password does not answer TIME. Then its refusal suffices, because
 // Redis writes it after the clock has moved.
+//
+// The error is ErrClock if the server does not take its time from libfaketime.
 func (r *Redis) SetClock(nowMs int64) error {
 	if nowMs < minNowMs {
 		return fmt.Errorf("oracle: clock %d is below %d", nowMs, int64(minNowMs))
@@ -40,7 +45,7 @@ func (r *Redis) SetClock(nowMs int64) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("oracle: clock set to %s, but TIME answers %s", want, got)
+	return fmt.Errorf("%w: it was set to %s, but TIME answers %s", ErrClock, want, got)
 }
 
 // Reclaim removes every expired key in all databases, as background removal would.

@@ -62,6 +62,9 @@ type Options struct {
 	// expires keys in the background.
 	RealTime bool
 
+	// Program is one of Others; "" is redis-server 7.0.
+	Program string
+
 	// Args are appended to redis-server's command line, as in {"--requirepass",
 	// "secret"}. They may override everything but the port.
 	Args []string
@@ -91,6 +94,9 @@ func Start(o Options) (*Redis, error) {
 		return nil, fmt.Errorf("oracle: NowMs %d is below %d", o.NowMs, int64(minNowMs))
 	}
 	tools, err := find(!o.RealTime)
+	if o.Program != "" {
+		tools.redisServer = o.Program
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +136,13 @@ func start(tools toolPaths, o Options) (_ *Redis, err error) {
 	}
 	r.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 
-	args := append([]string{
-		"--bind", "127.0.0.1", "--daemonize", "no", "--dir", dir,
-		"--save", "", "--appendonly", "no", "--enable-debug-command", "yes",
-	}, o.Args...)
+	args := []string{
+		"--bind", "127.0.0.1", "--daemonize", "no", "--dir", dir, "--save", "", "--appendonly", "no",
+	}
+	if Release(tools.redisServer) >= 700 {
+		args = append(args, "--enable-debug-command", "yes")
+	}
+	args = append(args, o.Args...)
 	args = append(args, "--port", strconv.Itoa(port), "--unixsocket", r.socket)
 	r.cmd = exec.Command(tools.redisServer, args...)
 	r.cmd.Dir = dir

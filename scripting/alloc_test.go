@@ -41,20 +41,15 @@ func newStubEngine(t testing.TB) (*Engine, *commands.Ctx, [][]byte) {
 }
 
 func BenchmarkSlidingWindow(b *testing.B) {
-	for _, engine := range []string{"compiled", "interpreted"} {
-		b.Run(engine, func(b *testing.B) {
-			e, c, args := newStubEngine(b)
-			e.options.ForceInterpreter = func() bool { return engine == "interpreted" }
-			c.Args = args
-			b.ReportAllocs()
-			for b.Loop() {
-				c.Reset()
-				reply := e.evalSHA(c)
-				if reply.Str() != "1" {
-					b.Fatal(reply)
-				}
-			}
-		})
+	e, c, args := newStubEngine(b)
+	c.Args = args
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Reset()
+		reply := e.evalSHA(c)
+		if reply.Str() != "1" {
+			b.Fatal(reply)
+		}
 	}
 }
 
@@ -64,14 +59,11 @@ func TestAllocationsPerScript(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector drops pooled frames at random")
 	}
-	for engine, ceiling := range map[string]float64{"compiled": 0, "interpreted": 16} {
-		e, c, args := newStubEngine(t)
-		e.options.ForceInterpreter = func() bool { return engine == "interpreted" }
-		c.Args = args
-		got := testing.AllocsPerRun(200, func() {
-			c.Reset()
-			e.evalSHA(c)
-		})
-		require.LessOrEqual(t, got, ceiling, engine)
-	}
+	e, c, args := newStubEngine(t)
+	c.Args = args
+	got := testing.AllocsPerRun(200, func() {
+		c.Reset()
+		e.evalSHA(c)
+	})
+	require.Zero(t, got)
 }

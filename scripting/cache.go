@@ -4,15 +4,14 @@ import (
 	"container/list"
 	"crypto/sha1"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
 
-	lua "github.com/yuin/gopher-lua"
-
-	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/lua/ast"
+	"github.com/zlimit/zlimit/scripting/proof"
 )
 
 type digest [2 * sha1.Size]byte
@@ -40,22 +39,18 @@ func parseDigest(arg []byte) (d digest, ok bool) {
 type script struct {
 	sha    string
 	source string
-	proto  *lua.FunctionProto
+	proto  *lua.Proto
 	flags  flags
-	proof  keyProof // whether the script uses no keys besides KEYS
+	proof  proof.Proof // whether the script uses no keys besides KEYS
 
 	size         int64       // estimate in bytes
 	recentlyUsed atomic.Bool // since the cache last looked for a script to evict
 	evicted      atomic.Bool // a snapshot may still hold it
 	pinned       bool        // loaded by SCRIPT LOAD; protected by the cache's mu
-
-	plain    *plainProgram // nil if the interpreter runs the script
-	notPlain string        // the reason why plain is nil
 }
 
-// A cache holds the loaded and evaluated scripts. Lookups take no lock for
-// scripts in the snapshot. It is renewed after about as many misses as there
-// are scripts, which amortizes the cost of the copy.
+// A cache holds the loaded and evaluated scripts. Lookups take no lock for scripts in the snapshot. It is
+// renewed after about as many misses as there are scripts, which amortizes the cost of the copy.
 //
 // Clients that write their arguments into the source send a new script each
 // time. The cache keeps maxEvaluated scripts known from EVAL alone and evicts
@@ -63,8 +58,7 @@ type script struct {
 type cache struct {
 	maxTokens func() int // limit of a source; see parse
 	maxBytes  int64      // limit of all evaluated scripts
-	prove     func(*chunk) keyProof
-	prepare   func(*script) // called for each new script before it is published; may be nil
+	prepare   prepareFunc
 
 	snapshot atomic.Pointer[scriptSet] // read-only; replaced as a whole
 
@@ -77,8 +71,10 @@ type cache struct {
 	evicted        int64     // scripts evicted since start or CONFIG RESETSTAT
 }
 
-// A scriptSet indexes scripts by digest and by source. EVAL looks up the source
-// and need not hash it.
+// A prepareFunc resolves the commands that code calls, and says which keys they use.
+type prepareFunc func(*ast.Chunk, *lua.Proto) proof.Proof
+
+// A scriptSet indexes scripts by digest and by source. EVAL looks up the source and need not hash it.
 type scriptSet struct {
 	byDigest map[digest]*script
 	bySource map[string]*script
@@ -93,8 +89,8 @@ const (
 	maxEvaluatedBytes = 128 << 20
 )
 
-func newCache(maxTokens func() int, prove func(*chunk) keyProof) *cache {
-	c := &cache{maxTokens: maxTokens, maxBytes: maxEvaluatedBytes, prove: prove}
+func newCache(maxTokens func() int, prepare prepareFunc) *cache {
+	c := &cache{maxTokens: maxTokens, maxBytes: maxEvaluatedBytes, prepare: prepare}
 	c.flush()
 	return c
 }
@@ -114,8 +110,7 @@ func (c *cache) publish() {
 	c.misses = 0
 }
 
-// recordMiss counts a script that the snapshot did not have; s may be nil. It
-// requires mu.
+// recordMiss counts a script that the snapshot did not have; s may be nil. It requires mu.
 func (c *cache) recordMiss(s *script) *script {
 	if s != nil {
 		if c.misses++; c.misses >= len(c.all.byDigest) {
@@ -124,6 +119,18 @@ func (c *cache) recordMiss(s *script) *script {
 		s.touch()
 	}
 	return s
+}
+
+// lookupArg returns the script of a digest as a client writes it, or nil.
+func (c *cache) lookupArg(arg []byte) *script {
+	if len(arg) != len(digest{}) {
+		return nil
+	}
+	if s := c.snapshot.Load().byDigest[digest(arg)]; s.touch() {
+		return s
+	}
+	d, _ := parseDigest(arg)
+	return c.lookup(d)
 }
 
 func (c *cache) lookup(d digest) *script {
@@ -144,8 +151,7 @@ func (c *cache) lookupSource(source []byte) *script {
 	return c.recordMiss(c.all.bySource[string(source)])
 }
 
-// touch marks the script as used and reports whether the cache still holds it.
-// s may be nil.
+// touch marks the script as used and reports whether the cache still holds it. s may be nil.
 func (s *script) touch() bool {
 	if s == nil || s.evicted.Load() {
 		return false
@@ -171,11 +177,8 @@ func (c *cache) add(source []byte, pin bool) (*script, error) {
 	s := c.lookupSource(source)
 	if s == nil {
 		var err error
-		if s, err = newScript(string(source), c.maxTokens(), c.prove); err != nil {
+		if s, err = newScript(string(source), c.maxTokens(), c.prepare); err != nil {
 			return nil, err
-		}
-		if c.prepare != nil {
-			c.prepare(s)
 		}
 	}
 	c.mu.Lock()
@@ -201,8 +204,7 @@ func (c *cache) add(source []byte, pin bool) (*script, error) {
 	return s, nil
 }
 
-// evict drops evaluated scripts until they are within the limits. It requires
-// mu.
+// evict drops evaluated scripts until they are within the limits. It requires mu.
 func (c *cache) evict() {
 	for c.evaluated.Len() > maxEvaluated || c.evaluatedBytes > c.maxBytes && c.evaluated.Len() > 1 {
 		first := c.evaluated.Front()
@@ -228,75 +230,28 @@ func (c *cache) evict() {
 const userScript = "@user_script"
 
 // newScript compiles a source. EVAL answers the error's text.
-func newScript(source string, maxTokens int, prove func(*chunk) keyProof) (*script, error) {
+func newScript(source string, maxTokens int, prepare prepareFunc) (*script, error) {
 	flags, body, err := parseShebang(source)
 	if err != nil {
 		return nil, err
 	}
-	var v keyProof
-	proto, err := compileInspected(body, userScript, maxTokens, func(c *chunk) { v = prove(c) })
+	chunk, proto, err := compile(body, userScript, maxTokens)
 	if err != nil {
+		//nolint:staticcheck // ST1005: Redis' text
 		return nil, fmt.Errorf("Error compiling script (new function): %w", err)
 	}
+	v := prepare(chunk, proto)
 	d := digestOf([]byte(source))
-	size := int64(len(source)) + protoSize(proto)
+	size := int64(len(source)) + proto.Size()
 	return &script{sha: string(d[:]), source: source, proto: proto, flags: flags, proof: v, size: size}, nil
 }
 
-// protoSize estimates the bytes that a function takes, with its inner
-// functions.
-func protoSize(p *lua.FunctionProto) int64 {
-	size := int64(256 + 4*len(p.Code) + 32*len(p.Constants) +
-		8*len(p.DbgSourcePositions) + 64*len(p.DbgLocals))
-	for _, inner := range p.FunctionPrototypes {
-		size += protoSize(inner)
-	}
-	return size
-}
-
-// compile turns a chunk into bytecode. Error texts show a chunk name after its
-// first character if that is '@' or '='; any other name is the source itself.
-// As in C, it ends at a NUL.
-func compile(source, chunkName string, maxTokens int) (*lua.FunctionProto, error) {
-	return compileInspected(source, chunkName, maxTokens, func(*chunk) {})
-}
-
-// compileInspected is compile with a look at the syntax tree, before
-// gopher-lua's compiler folds constants in it.
-func compileInspected(
-	source, chunkName string, maxTokens int, inspect func(*chunk),
-) (proto *lua.FunctionProto, err error) {
-	chunkName = resp.CString(chunkName)
-	short := shortSource(chunkName)
-	chunk, err := parse(source, short, maxTokens)
+// compile turns a source into code. lua.ShortSource(name) is in error texts.
+func compile(source, name string, maxTokens int) (*ast.Chunk, *lua.Proto, error) {
+	chunk, err := lua.Parse(source, name, maxTokens)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	inspect(chunk)
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%s:1: function or expression too complex", short)
-		}
-	}()
-	proto, err = lua.Compile(chunk.stmts, chunkName)
-	if err != nil {
-		var e *lua.CompileError
-		if !errors.As(err, &e) {
-			return nil, fmt.Errorf("%s:1: function or expression too complex", short)
-		}
-		return nil, fmt.Errorf("%s:%d: function or expression too complex", short, max(lineOf(e.Line), 1))
-	}
-	// A chunk has no arguments, so it need not gather them.
-	proto.IsVarArg = 0
-	nameLocals(proto, chunk.locals[0], chunk.locals)
-	return proto, nil
-}
-
-// nameLocals replaces gopher-lua's record of a function's locals with the
-// parser's; see position.
-func nameLocals(p *lua.FunctionProto, own []*lua.DbgLocalInfo, all map[position][]*lua.DbgLocalInfo) {
-	p.DbgLocals = own
-	for _, inner := range p.FunctionPrototypes {
-		nameLocals(inner, all[inner.LineDefined], all)
-	}
+	proto, err := lua.Compile(chunk, name, bindings())
+	return chunk, proto, err
 }

@@ -8,12 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/lua/ast"
+	"github.com/zlimit/zlimit/scripting/proof"
 )
 
 // TestCacheIsBounded evaluates a new source each time. Scripts that were loaded
 // or are in use stay.
 func TestCacheIsBounded(t *testing.T) {
-	c := newCache(func() int { return 0 }, func(*chunk) keyProof { return keyProof{} })
+	c := newCache(func() int { return 0 }, func(*ast.Chunk, *lua.Proto) proof.Proof { return proof.Proof{} })
 	loaded, err := c.load([]byte("return 'loaded'"))
 	require.NoError(t, err)
 	both, err := c.evaluate([]byte("return 'both'"))
@@ -55,7 +58,7 @@ func TestCacheIsBounded(t *testing.T) {
 
 // TestCacheIsBoundedInBytes checks the limit of all evaluated scripts.
 func TestCacheIsBoundedInBytes(t *testing.T) {
-	c := newCache(func() int { return 0 }, func(*chunk) keyProof { return keyProof{} })
+	c := newCache(func() int { return 0 }, func(*ast.Chunk, *lua.Proto) proof.Proof { return proof.Proof{} })
 	c.maxBytes = 1 << 20
 	text := strings.Repeat("x", 64<<10)
 	for i := range 48 {

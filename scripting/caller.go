@@ -1,8 +1,6 @@
 package scripting
 
 import (
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -61,9 +59,19 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 		return errUnknownCommand
 	case !cmd.ArityOK(len(args)):
 		return errArity
-	case cmd.Flags&commands.NoScript != 0 || cmd.Handler == nil:
+	case !callable(cmd):
 		return errNotAllowed
 	}
+	return r.refusalNow(cmd, args)
+}
+
+// callable reports whether scripts may call cmd at all.
+func callable(cmd *commands.Command) bool {
+	return cmd.Flags&commands.NoScript == 0 && cmd.Handler != nil
+}
+
+// refusalNow is the part of refusal that depends on the time of the call.
+func (r *caller) refusalNow(cmd *commands.Command, args [][]byte) string {
 	if !cmd.Is(commands.Stale) && r.engine.staleRefusal(r.parent) != "" {
 		return errStaleReplica
 	}
@@ -72,8 +80,7 @@ func (r *caller) refusal(cmd *commands.Command, args [][]byte) string {
 			return text
 		}
 	}
-	switch {
-	case r.readOnly && (cmd.Writes(args) || cmd.Is(commands.MayReplicate)):
+	if r.readOnly && (cmd.Writes(args) || cmd.Is(commands.MayReplicate)) {
 		return errWrite
 	}
 	return r.writeRefusal(cmd, args)
@@ -96,12 +103,29 @@ func (r *caller) writeRefusal(cmd *commands.Command, args [][]byte) (text string
 // call.
 func (r *caller) call(cmd *commands.Command, args [][]byte) resp.Value {
 	if text := r.refusal(cmd, args); text != "" {
-		if cmd != nil {
-			r.child.Tally.CountNested(cmd, true, false)
-		}
-		r.engine.reportError(text)
-		return resp.Error(text)
+		return r.refuse(cmd, text)
 	}
+	return r.perform(cmd, args)
+}
+
+// callResolved is call for what a resolvedCall knows.
+func (r *caller) callResolved(cmd *commands.Command, args [][]byte) resp.Value {
+	if text := r.refusalNow(cmd, args); text != "" {
+		return r.refuse(cmd, text)
+	}
+	return r.perform(cmd, args)
+}
+
+func (r *caller) refuse(cmd *commands.Command, text string) resp.Value {
+	if cmd != nil {
+		r.child.Tally.CountNested(cmd, true, false)
+	}
+	r.engine.reportError(text)
+	return resp.Error(text)
+}
+
+// perform runs a command that is not refused.
+func (r *caller) perform(cmd *commands.Command, args [][]byte) resp.Value {
 	if !r.locks.allows(cmd, args) {
 		return resp.Error(errNotLocked)
 	}
@@ -146,10 +170,4 @@ func (r *caller) countError(counted bool, text string) {
 	if !counted {
 		r.engine.reportError(text)
 	}
-}
-
-// isCounted reports whether value is an error table that is marked as counted.
-func isCounted(value lua.LValue) bool {
-	t, ok := value.(*lua.LTable)
-	return ok && lua.LVAsBool(t.RawGetString(errorStatsField))
 }

@@ -6,26 +6,19 @@ import "github.com/zlimit/zlimit/commands"
 // whether stale data will do, and Redis pauses or refuses it accordingly. A script without a shebang
 // line, or one that does not exist, declares nothing.
 
-// declared returns the flags that a script has as a command. As in Redis, one that
+// declares returns the flags that a script has as a command. As in Redis, one that
 // writes nothing needs no memory.
-func declared(noWrites, allowOOM, allowStale bool) (flags commands.Flags) {
-	if !noWrites {
+func (f flags) declares() (flags commands.Flags, ok bool) {
+	if f.writes() {
 		flags |= commands.Write
 	}
-	if !noWrites && !allowOOM {
+	if f.writes() && !f.allowOOM {
 		flags |= commands.DenyOOM
 	}
-	if allowStale {
+	if f.allowStale {
 		flags |= commands.Stale
 	}
-	return flags
-}
-
-func (f flags) declares() (flags commands.Flags, ok bool) {
-	if !f.declared {
-		return 0, false
-	}
-	return declared(f.noWrites, f.allowOOM, f.allowStale), true
+	return flags, f.declared
 }
 
 func (e *Engine) sourceDeclares(args [][]byte) (flags commands.Flags, ok bool) {
@@ -51,5 +44,5 @@ func (e *Engine) functionDeclares(args [][]byte) (flags commands.Flags, ok bool)
 	if f == nil {
 		return 0, false
 	}
-	return declared(f.noWrites, f.allowOOM, f.allowStale), true
+	return f.script.flags.declares()
 }

@@ -3,59 +3,49 @@ package scripting
 import (
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/lua/ast"
+	"github.com/zlimit/zlimit/scripting/proof"
 )
 
-// Options configures an Engine. The zero value is usable. The functions may be
-// called concurrently.
+// Options configures an Engine. The zero value is usable. The functions may be called concurrently.
 type Options struct {
 	// Log receives the messages of redis.log and the engine's own warnings,
 	// with a level from 0 (debug) to 3 (warning). If nil, they are discarded.
 	Log func(level int, text string)
 
-	// ErrorReplyPrefix returns lua-error-reply-prefix: "always", "never" or
-	// "auto". Nil means "always".
+	// ErrorReplyPrefix returns lua-error-reply-prefix: "always", "never" or "auto". Nil means "always".
 	ErrorReplyPrefix func() string
 
-	// OnError is called once for each error that a script answers or gets from a
-	// call. It may be nil.
+	// OnError is called once for each error that a script answers or gets from a call. It may be nil.
 	OnError func(text string)
 
-	// Measures reports whether every call of a command is timed. It may be nil only if
-	// OnCallTime is.
+	// Measures reports whether every call of a command is timed. It may be nil only if OnCallTime is.
 	Measures func(cmd *commands.Command) bool
 
 	// OnCallTime is called with the duration in microseconds of the calls that Measures
 	// names, and of a random sample of all calls. It may be nil.
 	OnCallTime func(c *commands.Ctx, us int64, sampled bool)
 
-	// NowUs is a monotonic clock in real time. If nil, scripts run without time
-	// limit.
+	// NowUs is a monotonic clock in real time. If nil, scripts run without time limit.
 	NowUs func() int64
 
-	// BusyAfterMs returns busy-reply-threshold, 0 for never. It may be nil only
-	// if NowUs is.
+	// BusyAfterMs returns busy-reply-threshold, 0 for never. It may be nil only if NowUs is.
 	BusyAfterMs func() int64
 
-	// MemoryLimit returns lua-memory-limit in bytes, 0 for none. Nil means
-	// none.
+	// MemoryLimit returns lua-memory-limit in bytes, 0 for none. Nil means none.
 	MemoryLimit func() int64
 
-	// WriteRefusal returns the error for a script's first write, and for a script
-	// whose flags declare that it writes, while the keyspace must not change.
-	// Otherwise it returns "". It may be nil.
+	// WriteRefusal returns the error for a script's first write, and for a script whose flags declare that
+	// it writes, while the keyspace must not change. Otherwise it returns "". It may be nil.
 	WriteRefusal func() string
 
 	// StaleRefusal returns the error for a script that does not declare that stale data
 	// will do, while they must not be served. Otherwise it returns "". It may be nil.
 	StaleRefusal func() string
-
-	// ForceInterpreter returns whether lua-engine makes the interpreter run every
-	// script, plain ones included. Nil means false.
-	ForceInterpreter func() bool
 }
 
 // An Engine compiles and runs scripts. It is safe for concurrent use: each
@@ -67,7 +57,6 @@ type Engine struct {
 	library registry
 	table   *commands.Table
 	interps []atomic.Pointer[interp] // idle; each takes about 300 kB and a millisecond to make
-	frames  sync.Pool                // of *plainFrame
 
 	restarts, violations atomic.Int64 // see lockChecker
 }
@@ -76,8 +65,7 @@ type Engine struct {
 func New(o Options) *Engine {
 	e := &Engine{options: o, runs: newRunTracker(o.NowUs, o.BusyAfterMs)}
 	e.interps = make([]atomic.Pointer[interp], 2*runtime.GOMAXPROCS(0))
-	e.scripts = newCache(e.maxTokens, e.proveKeys)
-	e.scripts.prepare = e.compilePlain
+	e.scripts = newCache(e.maxTokens, e.prepare)
 	return e
 }
 
@@ -87,7 +75,11 @@ const bytesPerToken = 128
 // maxTokens returns the limit of tokens in a source, 0 for none.
 func (e *Engine) maxTokens() int { return int(e.memoryLimit() / bytesPerToken) }
 
-func (e *Engine) compilePlain(s *script) { s.plain, s.notPlain = plainCode(e, s.proto) }
+// prepare is the prepareFunc of the cache.
+func (e *Engine) prepare(c *ast.Chunk, p *lua.Proto) proof.Proof {
+	p.PrepareSites(e.resolveCall)
+	return proof.Prove(c, e.table)
+}
 
 func (e *Engine) memoryLimit() int64 {
 	if e.options.MemoryLimit == nil {
@@ -96,19 +88,17 @@ func (e *Engine) memoryLimit() int64 {
 	return e.options.MemoryLimit()
 }
 
-// Busy returns the reply for clients while a script is past
-// busy-reply-threshold, and nil if none is.
+// Busy returns the reply for clients while a script is past busy-reply-threshold, and nil if none is.
 func (e *Engine) Busy() *Busy { return e.runs.busy.Load() }
 
 // BusyChange returns a channel that is closed as soon as Busy returns non-nil.
 func (e *Engine) BusyChange() <-chan struct{} { return e.runs.busyChange() }
 
-// StopAll makes every script that is past the threshold, now or later, fail as if
-// killed, even if it has written. It is for the end of the process. See
-// commands.Ctx.Cut.
+// StopAll makes every script that is past the threshold, now or later, fail as if killed, even if it has
+// written. It is for the end of the process. See commands.Ctx.Cut.
 func (e *Engine) StopAll() { e.runs.stopRuns(stopAll) }
 
-// StopReaders with true is End for scripts that have not written, which then cannot
+// StopReaders with true is StopAll for scripts that have not written, which then cannot
 // write any more. With false, later scripts run on.
 func (e *Engine) StopReaders(on bool) {
 	if on {
@@ -137,11 +127,10 @@ func (e *Engine) acquireInterp() *interp {
 			}
 		}
 	}
-	return newInterp(e)
+	return newInterp(e, false)
 }
 
-// releaseInterp returns a state to the pool, unless a script made it unusable
-// or the pool is full.
+// releaseInterp returns a state to the pool, unless a script made it unusable or the pool is full.
 func (e *Engine) releaseInterp(in *interp) {
 	for i := 0; i < len(e.interps) && !in.unusable; i++ {
 		if e.interps[i].CompareAndSwap(nil, in) {

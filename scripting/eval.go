@@ -30,8 +30,7 @@ func (e *Engine) evalSource(c *commands.Ctx, readOnly bool) resp.Value {
 }
 
 func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
-	d, ok := parseDigest(c.Args[1])
-	if !ok {
+	if len(c.Args[1]) != len(digest{}) {
 		return resp.Error(errNoScript)
 	}
 	keys, args, refusal := splitKeys(c.Args)
@@ -40,7 +39,7 @@ func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
 	}
 	s, missing := e.foundScript(c)
 	if s == nil && missing == nil {
-		s = e.scripts.lookup(d)
+		s = e.scripts.lookupArg(c.Args[1])
 	}
 	if s == nil {
 		return resp.Error(errNoScript)
@@ -49,25 +48,12 @@ func (e *Engine) evalDigest(c *commands.Ctx, readOnly bool) resp.Value {
 }
 
 func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) resp.Value {
-	if s.flags.declared && !s.flags.noWrites {
-		if text := e.writeRefusal(c); text != "" {
-			return resp.Error(text)
-		}
-	}
-	if !s.flags.allowStale {
-		if text := e.staleRefusal(c); text != "" {
-			return resp.Error(text)
-		}
+	if text := e.runRefusal(c, s.flags, readOnly); text != "" {
+		return resp.Error(text)
 	}
 	if c.OutOfMemory && s.flags.allowOOM {
 		c.OutOfMemory = false
 		defer func() { c.OutOfMemory = true }()
-	}
-	if readOnly && s.flags.declared && !s.flags.noWrites {
-		return resp.Error(errReadOnlyEval)
-	}
-	if s.plain != nil && (e.options.ForceInterpreter == nil || !e.options.ForceInterpreter()) {
-		return e.runPlain(c, s, readOnly || s.flags.noWrites, keys, args)
 	}
 	in := e.acquireInterp()
 	reply := in.run(c, s, readOnly || s.flags.noWrites, keys, args)

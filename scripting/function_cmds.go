@@ -26,22 +26,12 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 	if refusal != "" {
 		return resp.Error(refusal)
 	}
-	if !f.noWrites {
-		if text := e.writeRefusal(c); text != "" {
-			return resp.Error(text)
-		}
+	if text := e.runRefusal(c, f.script.flags, readOnly); text != "" {
+		return resp.Error(text)
 	}
-	if !f.allowStale {
-		if text := e.staleRefusal(c); text != "" {
-			return resp.Error(text)
-		}
-	}
-	if c.OutOfMemory && f.allowOOM {
+	if c.OutOfMemory && f.script.flags.allowOOM {
 		c.OutOfMemory = false
 		defer func() { c.OutOfMemory = true }()
-	}
-	if readOnly && !f.noWrites {
-		return resp.Error(errReadOnlyEval)
 	}
 	return f.call(c, readOnly, keys, args)
 }
@@ -49,22 +39,15 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 // functionLoad implements FUNCTION LOAD [REPLACE] code.
 func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 	last := len(c.Args) - 1
+	others, _ := e.library.snapshot()
 	replace := false
 	for _, arg := range c.Args[2:last] {
 		if !isWord(arg, "replace") {
 			return resp.Error(errLoadOption + string(arg))
 		}
-		replace = true
+		replace, others = true, nil
 	}
-	lib, err := newLibrary(string(c.Args[last]), e.maxTokens())
-	if lib != nil && !replace {
-		if all, _ := e.library.snapshot(); libraryIndex(all, lib.name) >= 0 {
-			err = fmt.Errorf(errLibraryExists, lib.name)
-		}
-	}
-	if err == nil {
-		err = lib.run(e)
-	}
+	lib, err := e.newLibrary(string(c.Args[last]), others)
 	if err == nil {
 		err = e.library.add([]*library{lib}, false, replace)
 	}
@@ -77,11 +60,8 @@ func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 
 // CheckLibrary returns why the source of a library cannot be loaded, or nil.
 func (e *Engine) CheckLibrary(source string) error {
-	lib, err := newLibrary(source, e.maxTokens())
-	if err != nil {
-		return err
-	}
-	return lib.run(e)
+	_, err := e.newLibrary(source, nil)
+	return err
 }
 
 func (e *Engine) functionDelete(c *commands.Ctx) resp.Value {
@@ -135,11 +115,11 @@ func (lib *library) describe(withCode bool) resp.Value {
 	functions := make([]resp.Value, len(lib.functions))
 	for i, f := range lib.functions {
 		description := resp.Null
-		if f.description != nil {
-			description = resp.Bulk(f.description.String())
+		if !f.description.IsNil() {
+			description = resp.Bulk(f.description.Str())
 		}
-		flags := make([]resp.Value, len(f.flags))
-		for j, flag := range f.flags {
+		flags := make([]resp.Value, len(f.flagNames))
+		for j, flag := range f.flagNames {
 			flags[j] = resp.Status(flag)
 		}
 		functions[i] = resp.Map(resp.Bulk("name"), resp.Bulk(f.name()),
@@ -191,8 +171,7 @@ func (e *Engine) functionDump(*commands.Ctx) resp.Value {
 	return resp.Bulk(string(dump.AppendFooter(b)))
 }
 
-// functionRestore implements FUNCTION RESTORE payload [FLUSH | APPEND |
-// REPLACE].
+// functionRestore implements FUNCTION RESTORE payload [FLUSH | APPEND | REPLACE].
 func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 	flush, replace := false, false
 	switch {
@@ -219,13 +198,7 @@ func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 		if err != nil {
 			return resp.Error(errDumpLoad)
 		}
-		lib, err := newLibrary(source, e.maxTokens())
-		if lib != nil && libraryIndex(libs, lib.name) >= 0 {
-			err = fmt.Errorf(errLibraryExists, lib.name)
-		}
-		if err == nil {
-			err = lib.run(e)
-		}
+		lib, err := e.newLibrary(source, libs)
 		if err != nil {
 			return resp.Error(err.Error())
 		}

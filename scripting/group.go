@@ -16,9 +16,8 @@ const (
 	noteFcallRO = "a function may read its keys in any way"
 )
 
-// Commands returns the rows of EVAL, FCALL, FUNCTION and SCRIPT. The flag
-// AllShards is for callers that do not call Locks, and for functions, whose
-// keys are not analyzed.
+// Commands returns the rows of EVAL, FCALL, FUNCTION and SCRIPT. The flag AllShards is for callers that do
+// not call Locks, and for functions, whose keys are not analyzed.
 func (e *Engine) Commands() []commands.Command {
 	const (
 		script = commands.NoScript | commands.Stale | commands.SkipMonitor |

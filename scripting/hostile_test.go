@@ -102,7 +102,7 @@ var hostileScripts = map[string]string{
 	"set metatable of string": "setmetatable('',{})",
 	"getmetatable of string":  "getmetatable('').__index={} return ('x'):rep(2)",
 	"rawset of globals":       "rawset(_G,'redis',{})",
-	"hidden names":            "return {_G['(concat)'], rawget(_G,'redis.call')}",
+	"names of no variables":   "return {_G['(concat)'], rawget(_G,'redis.call')}",
 	"load of a function":      "return load(function() error('x') end)",
 	"load endless recursion":  "local function f() return load(f) end return f()",
 	"loadstring nested": "local s='return 1' for i=1,100 do s='return " +
@@ -123,7 +123,7 @@ func TestHostileScripts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			reply := evaluate(e, c, resp.RESP2, evalArgs(source))
 			require.NotEmpty(t, reply)
-			require.NotContains(t, reply, interpreterErrors)
+			require.NotContains(t, reply, internalError)
 			if len(reply) < 300 {
 				t.Logf("%q", reply)
 			}
@@ -169,7 +169,7 @@ func TestDeepSources(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			reply := evaluate(e, c, resp.RESP2, evalArgs(source))
 			require.NotEmpty(t, reply)
-			require.NotContains(t, reply, interpreterErrors)
+			require.NotContains(t, reply, internalError)
 			if len(reply) < 300 {
 				t.Logf("%q", reply)
 			}

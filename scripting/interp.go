@@ -1,247 +1,181 @@
 package scripting
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/redislib"
 )
 
-// Sizes of Lua's stacks. Frames and registers grow on demand. A script that
-// reaches the limit gets "stack overflow", as with LUAI_MAXCALLS in C.
-const (
-	maxFrames         = 20000
-	maxThreadFrames   = 1000 // of coroutines and inner pcalls, each of which also nests Go's stack
-	firstRegisters    = 1024
-	maxRegisters      = 1 << 19
-	registerStep      = 8192
-	maxGoCalls        = 195 // nested calls from Go into Lua, as LUAI_MAXCCALLS
-	maxCStack         = 8000
-	interpreterErrors = "internal error in the script interpreter"
-)
+const internalError = "internal error in the script interpreter"
 
-// An interp is an interpreter state with a sealed environment. It runs one
-// script at a time; the engine pools states.
+// An interp is a Lua state with Redis' globals, which scripts cannot change. It
+// runs one script at a time; the engine pools those of EVAL.
 type interp struct {
 	caller
-	meter  meter
-	L      *lua.LState
-	env    *lua.LTable // the globals of functions, with the hidden names
-	public *lua.LTable // the content of _G
-	sealed map[*lua.LTable]*lua.LTable
+	meter     meter
+	state     *lua.State
+	libraries *redislib.Libraries
 
-	trampoline    *lua.LFunction // runs the function called by pcall; see callWithHook
-	next          *lua.LFunction
-	ipairsStep    *lua.LFunction
-	coroutineBody *lua.LFunction // wraps the body of a coroutine; see coroutineBodySource
-	notCallable   *lua.LFunction
-	coCreate      lua.LGFunction
-	coResume      lua.LGFunction
-	stringMeta    *lua.LTable // the result of getmetatable("")
+	// KEYS and ARGV of EVAL, which are the same tables for every script.
+	keys, argv *lua.Table
+	persistent bool // functions keep values after the run
 
 	// The running script.
-	script   *script
-	random   random
-	json     jsonSettings
-	jsonNull *lua.LUserData // cjson.null
-
+	script  *script
 	loading *library // the library whose chunk is running and registers functions
 
 	// The last script, which is often the next one, and its main function.
 	lastScript *script
-	lastMain   *lua.LFunction
+	lastMain   lua.Value
 
-	args    [][]byte
-	argText []byte
-	keysSet bool // KEYS and ARGV are set, possibly by the last script
-
-	extents map[*lua.LTable]int // how far arrays were filled with nils; see reserveArray
-
-	verbatim      bool                        // the value being raised needs no position
-	unusable      bool                        // do not pool this state again
-	goCalls       int                         // nested calls from Go into Lua, in all threads
-	threadGoCalls int                         // those of the running thread; it can yield if 0
-	pcallDepth    int                         // pcalls around the running function
-	handlers      []errorHandler              // of the enclosing xpcalls
-	pcallCallers  map[*lua.LState]*lua.LState // by the thread of a pcall, the thread that called it
-	spareThreads  []*lua.LState
-	errorPos      errorPosition // of the last uncaught error
+	args     [][]byte // of a command
+	argText  []byte   // the text of its numbers
+	resolved resolvedCommands
+	replying bool // the script has returned
+	unusable bool // do not pool this state again
 }
 
-type errorHandler struct {
-	thread *lua.LState
-	fn     *lua.LFunction // nil for pcall
-}
+// Sizes of the memory that a state uses again for each script.
+const (
+	arenaBytes  = 16 << 10
+	arenaTables = 16
+)
 
-type errorPosition struct {
-	known  bool
-	source string
-	line   int
-}
-
-func newInterp(e *Engine) *interp {
-	in := &interp{
-		caller: caller{engine: e}, sealed: make(map[*lua.LTable]*lua.LTable),
-		pcallCallers: make(map[*lua.LState]*lua.LState),
-	}
-	in.L = lua.NewState(lua.Options{
-		CallStackSize:       maxFrames,
-		RegistrySize:        firstRegisters,
-		RegistryMaxSize:     maxRegisters,
-		RegistryGrowStep:    registerStep,
-		SkipOpenLibs:        true,
-		MinimizeStackMemory: true,
-	})
-	in.L.Options.CallStackSize = maxThreadFrames // inherited by coroutines
-	in.meter.measure = in.reachableBytes
-	in.caller.meter = &in.meter
-	in.installCountHook(in.L)
-	in.buildSandbox()
+// newInterp returns a state for EVAL, or, if persistent, for a library, whose
+// functions keep values.
+func newInterp(e *Engine, persistent bool) *interp {
+	in := newUnboundInterp(e, persistent)
+	in.state.Bind(bindings())
 	return in
 }
 
-// run runs a script. The strings of the reply belong to the script, the arrays
-// to c's scratch space.
+func newUnboundInterp(e *Engine, persistent bool) *interp {
+	in := &interp{caller: caller{engine: e}, state: lua.NewState(), persistent: persistent}
+	in.state.Host = in
+	in.caller.meter = &in.meter
+	in.meter.state, in.meter.tracker = in.state, e.runs
+	in.meter.measure = in.reachableBytes
+	in.openLibraries()
+	in.state.Poll, in.state.Measure = in.meter.poll, in.meter.collect
+	if !persistent {
+		in.state.UseArena(arenaBytes, arenaTables)
+	}
+	return in
+}
+
+func (in *interp) reachableBytes(limit int64) int64 {
+	return in.state.Reachable(limit, lua.TableValue(in.keys), lua.TableValue(in.argv))
+}
+
+// run runs a script. The arrays of the reply belong to c's scratch space.
 func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) (reply resp.Value) {
 	in.start(c, s, readOnly, runScript)
 	defer in.finish(&reply)
-
-	in.keysSet = true
-	in.env.RawSetString("KEYS", in.stringTable(keys))
-	in.env.RawSetString("ARGV", in.stringTable(args))
-	L := in.L
+	in.keys.SetList(keys)
+	in.argv.SetList(args)
 	if in.lastScript != s {
-		in.lastScript, in.lastMain = s, L.NewFunctionFromProto(s.proto)
+		in.lastScript, in.lastMain = s, lua.FunctionValue(in.state.NewClosure(s.proto))
 	}
-	L.Push(in.trampoline)
+	L := in.state.Main()
 	L.Push(in.lastMain)
-	if err := L.PCall(1, 1, nil); err != nil {
-		return in.errorReply(err)
-	}
-	return in.result(c)
+	return in.result(c, L.CallFirst(0))
 }
 
-// result returns the reply for what a script or a function has returned, or an error
-// if there is no memory for the reply. An error that the script has caught does not
-// count.
-func (in *interp) result(c *commands.Ctx) resp.Value {
-	in.meter.errText = ""
-	reply := in.toReply(c, in.L.Get(-1), 0)
-	if in.meter.errText != "" {
-		in.unusable = true
-		return in.errorReply(errors.New(in.meter.errText))
-	}
-	return reply
+// result returns the reply for what a script or a function has returned. An error that the
+// script has caught does not count.
+func (in *interp) result(c *commands.Ctx, v lua.Value) resp.Value {
+	in.meter.errText, in.replying = "", true
+	return in.toReply(c, &v, 0)
 }
 
 func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind) {
-	in.script = s
-	if kind != runScript {
-		in.clearKeysAndArgv() // a function has parameters instead
-	}
+	in.script, in.replying = s, false
 	in.begin(c, readOnly)
-	in.random = newRandom(uint32(c.NowUs))
-	in.json = defaultJSON
-	in.meter.begin(in.engine.runs, kind, in.engine.memoryLimit())
+	in.state.Random.Seed(uint32(c.NowUs))
+	in.state.MaxTokens = in.engine.maxTokens()
+	in.libraries.Reset()
+	in.meter.begin(kind, in.engine.memoryLimit())
 	in.meter.follows = c.Follows
 	if kind == runFunction {
 		in.meter.name, in.meter.command = s.sha, c.Args
 	}
 }
 
-// finish removes every trace of the script. If it cannot, it marks the state as
-// unusable.
+// finish is deferred: it makes an error the reply, and removes every trace of the script. If it
+// cannot, it marks the state as unusable.
 func (in *interp) finish(reply *resp.Value) {
-	in.meter.end()
 	if r := recover(); r != nil {
-		in.unusable = true
-		*reply = resp.Error("ERR " + interpreterErrors)
-		in.countError(false, reply.Str())
-		in.end()
-		in.engine.logf("script %s: panic: %v\n%s", in.script.sha, r, debug.Stack())
-		return
+		*reply = in.failed(r)
 	}
-	in.L.SetTop(0)
-	in.L.G.CurrentThread = in.L
+	in.meter.end()
+	if !in.unusable {
+		in.state.Reset()
+	}
 	in.script = nil
 	in.end()
-	in.verbatim, in.goCalls, in.threadGoCalls, in.pcallDepth = false, 0, 0, 0
-	in.handlers = in.handlers[:0]
-	in.errorPos = errorPosition{}
-	clear(in.pcallCallers)
-	in.extents = nil
-	in.trimSpareThreads()
-	const keep = 64 << 10
+	clear(in.args)
+	in.args = in.args[:0]
+	const keep = 4 << 10
 	if cap(in.argText) > keep {
 		in.argText = nil
-		in.clearKeysAndArgv()
 	}
-	if cap(in.args) > keep/16 {
+	if cap(in.args) > keep {
 		in.args = nil
 	}
 }
 
-// clearKeysAndArgv removes KEYS and ARGV of the last script. A following script
-// replaces them, which is cheaper.
-func (in *interp) clearKeysAndArgv() {
-	if in.keysSet {
-		in.keysSet = false
-		in.env.RawSetString("KEYS", lua.LNil)
-		in.env.RawSetString("ARGV", lua.LNil)
+// failed returns the reply for an error, or for a fault of the interpreter. There is an error
+// after the script if there was no memory for the reply.
+func (in *interp) failed(r any) (reply resp.Value) {
+	defer func() {
+		if r := recover(); r != nil {
+			in.unusable = true
+			reply = resp.Error("ERR " + internalError)
+			in.countError(false, reply.Str())
+			in.engine.logf("script %s: panic: %v\n%s", in.script.sha, r, debug.Stack())
+		}
+	}()
+	e, ok := r.(*lua.Error)
+	if !ok {
+		panic(r)
 	}
+	if in.replying {
+		in.unusable = true
+		e = &lua.Error{Value: e.Value}
+	}
+	return in.errorReply(e)
 }
 
-// stringTable returns KEYS or ARGV. The values share one string.
-func (in *interp) stringTable(values [][]byte) *lua.LTable {
-	t := in.L.CreateTable(len(values), 0)
-	in.argText = in.argText[:0]
-	for _, v := range values {
-		in.argText = append(in.argText, v...)
-	}
-	text := string(in.argText)
-	for i, v := range values {
-		t.RawSetInt(i+1, lua.LString(text[:len(v)]))
-		text = text[len(v):]
-	}
-	return t
-}
-
-func (in *interp) errorReply(err error) resp.Value {
-	reply := in.errorPos.reply(in.errorText(err), in.script)
-	var value lua.LValue
-	if e := (*lua.ApiError)(nil); errors.As(err, &e) {
-		value = e.Object
-	}
+func (in *interp) errorReply(e *lua.Error) resp.Value {
+	reply := errorPosition{e.Line != 0, e.Source, e.Line}.reply(in.errorText(e.Value), in.script)
 	if !in.locks.violated {
-		in.countError(isCounted(value), reply.Str())
+		in.countError(isCounted(&e.Value), reply.Str())
 	}
 	return reply
 }
 
-func (in *interp) errorText(err error) string {
-	var value lua.LValue = lua.LString(err.Error())
-	if e := (*lua.ApiError)(nil); errors.As(err, &e) {
-		value = e.Object
-		if e.Type == lua.ApiErrorPanic {
-			in.unusable = true
-			in.engine.logf("script %s: %s", in.script.sha, e.Object.String())
-			value = lua.LString(interpreterErrors)
-		}
-	}
-	text := "ERR unknown error"
-	if t, ok := value.(*lua.LTable); ok {
+func (in *interp) errorText(v lua.Value) string {
+	if v.IsTable() {
 		// Redis 7.0.15 crashes on a table without a text.
-		if s, ok := asString(t.RawGetString("err")); ok {
-			text = s
+		field := v.Table().Get(fieldErr)
+		if s, ok := textOf(&field); ok {
+			return s
 		}
-	} else {
-		text = "ERR " + in.toString(in.L, value)
+		return "ERR unknown error"
 	}
-	return text
+	text := in.state.Main().ToString(v)
+	return "ERR " + text.Str()
+}
+
+// An errorPosition is where a script failed.
+type errorPosition struct {
+	known  bool
+	source string
+	line   int
 }
 
 // reply returns the reply of a script that failed at p. text has a code word.
@@ -253,121 +187,13 @@ func (p errorPosition) reply(text string, s *script) resp.Value {
 	return resp.Error(text + ".")
 }
 
-// callWithHook is the function through which pcall and run call others. It
-// makes hook run while the failing frames still exist, and turns an overflow of
-// gopher-lua's frames into an error.
-func (in *interp) callWithHook(L *lua.LState) int {
-	L.Panic = in.hook
-	defer func() {
-		r := recover()
-		if r == nil {
-			return
-		}
-		if _, ok := r.(*lua.ApiError); ok {
-			panic(r)
-		}
-		in.unusable = true
-		in.dropHandlers()
-		if text := fmt.Sprint(r); text != "lua callstack overflow" {
-			in.engine.logf("script %s: panic: %s\n%s", in.script.sha, text, debug.Stack())
-			in.throw(L, lua.LString(interpreterErrors))
-		}
-		in.throw(L, lua.LString(in.where(L, 0)+"stack overflow"))
-	}()
-	if _, ok := L.Get(1).(*lua.LFunction); !ok && !callable(L, L.Get(1)) {
-		in.throw(L, lua.LString("attempt to call a "+typeName(L.Get(1))+" value"))
+// textOf returns a string or the text of a number, as a copy.
+func textOf(v *lua.Value) (string, bool) {
+	switch v.Kind() {
+	case lua.KindString:
+		return string(v.Bytes()), true
+	case lua.KindNumber:
+		return lua.FormatNumber(v.Num()), true
 	}
-	in.enterGoCall(L)
-	L.Call(L.GetTop()-1, lua.MultRet)
-	in.leaveGoCall()
-	return L.GetTop()
-}
-
-// dropHandlers drops the handlers of xpcalls. There are no frames left to run
-// them in.
-func (in *interp) dropHandlers() {
-	for i := range in.handlers {
-		in.handlers[i].fn = nil
-	}
-}
-
-func callable(L *lua.LState, v lua.LValue) bool {
-	if _, ok := v.(*lua.LFunction); ok {
-		return true
-	}
-	_, ok := L.GetMetaField(v, "__call").(*lua.LFunction)
-	return ok
-}
-
-// enterGoCall counts a call from Go into Lua. The number is limited, since each
-// nests Go's stack, and the functions below it cannot yield.
-func (in *interp) enterGoCall(L *lua.LState) {
-	in.goCalls++
-	in.threadGoCalls++
-	if in.goCalls > maxGoCalls {
-		in.throw(L, lua.LString("C stack overflow"))
-	}
-}
-
-func (in *interp) leaveGoCall() {
-	in.goCalls--
-	in.threadGoCalls--
-}
-
-// call calls the function below its nargs arguments on the stack, for one
-// result.
-func (in *interp) call(L *lua.LState, nargs int) {
-	in.enterGoCall(L)
-	L.Call(nargs, 1)
-	in.leaveGoCall()
-}
-
-// hook runs when an error is raised, before the stack is unwound. The error is
-// on top of L's stack.
-func (in *interp) hook(L *lua.LState) {
-	value := L.Get(-1)
-	if !in.verbatim {
-		text, _ := value.(lua.LString)
-		value = lua.LString(in.describeError(L, string(text)))
-	}
-	in.verbatim = false
-	if n := len(in.handlers); n > 0 && !in.locks.violated {
-		if h := in.handlers[n-1]; h.thread == L && h.fn != nil {
-			value = in.runErrorHandler(L, h.fn, value)
-		}
-	}
-	if in.pcallDepth == 0 && L == in.L {
-		in.errorPos = in.currentPosition(L)
-	}
-	// A stack trace would cost more than the script; the text "-" prevents it.
-	panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: value, StackTrace: "-"})
-}
-
-// currentPosition returns the position at the end of an error reply: that of
-// the innermost function, or of its caller if it is a Go function.
-func (in *interp) currentPosition(L *lua.LState) errorPosition {
-	f, ok := in.stackAt(L, 0)
-	if ok && f.fn != nil && f.fn.IsG {
-		f, ok = in.stackAt(L, 1)
-	}
-	if !ok {
-		return errorPosition{}
-	}
-	return errorPosition{true, f.source(), f.line()}
-}
-
-// throw raises a value unchanged. It does not return.
-func (in *interp) throw(L *lua.LState, value lua.LValue) {
-	in.verbatim = true
-	L.Error(value, 0)
-}
-
-// fail raises a text with the position of the Lua code that called the
-// function.
-func (in *interp) fail(L *lua.LState, text string) {
-	in.throw(L, lua.LString(in.where(L, 1)+text))
-}
-
-func (in *interp) failf(L *lua.LState, format string, args ...any) {
-	in.fail(L, fmt.Sprintf(format, args...))
+	return "", false
 }

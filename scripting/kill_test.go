@@ -63,24 +63,21 @@ func TestKilledScriptWritesNoMore(t *testing.T) {
 		"killed, then End": {source: wait + set, end: killAndEnd, cut: commands.CutClean},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, interpret := range []bool{false, true} {
-				e, ctx := newKillingEngine(t, func(e *Engine) {
-					if c.end != nil {
-						c.end(e)
-						return
-					}
-					require.Equal(t, c.kill, e.runs.kill(runScript))
-				})
-				e.options.ForceInterpreter = func() bool { return interpret }
-				reply := evaluate(e, ctx, resp.RESP2, evalArgs(c.source))
-				require.Contains(t, reply, all)
-				require.Equal(t, c.cut, ctx.Cut)
-				want := "$-1\r\n"
-				if c.written {
-					want = "$1\r\n1\r\n"
+			e, ctx := newKillingEngine(t, func(e *Engine) {
+				if c.end != nil {
+					c.end(e)
+					return
 				}
-				require.Equal(t, want, evaluate(e, ctx, resp.RESP2, splitFields("GET x")))
+				require.Equal(t, c.kill, e.runs.kill(runScript))
+			})
+			reply := evaluate(e, ctx, resp.RESP2, evalArgs(c.source))
+			require.Contains(t, reply, all)
+			require.Equal(t, c.cut, ctx.Cut)
+			want := "$-1\r\n"
+			if c.written {
+				want = "$1\r\n1\r\n"
 			}
+			require.Equal(t, want, evaluate(e, ctx, resp.RESP2, splitFields("GET x")))
 		})
 	}
 }
@@ -88,19 +85,16 @@ func TestKilledScriptWritesNoMore(t *testing.T) {
 // TestWriterIsNotKilled checks that a script that has written can neither be
 // killed nor stopped by EndReaders, and runs to its end.
 func TestWriterIsNotKilled(t *testing.T) {
-	for _, interpret := range []bool{false, true} {
-		e, c := newKillingEngine(t, func(e *Engine) {
-			require.Equal(t, errUnkillable, e.runs.kill(runScript))
-			e.StopReaders(true)
-			e.StopReaders(false)
-		})
-		e.options.ForceInterpreter = func() bool { return interpret }
-		const source = "redis.call('set','x',1) for i = 1, 1e4 do end redis.call('time') for i = 1, 1e4 do " +
-			"end redis.call('set','x',2) return 1"
-		require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs(source)))
-		require.Equal(t, commands.CutNone, c.Cut)
-		require.Equal(t, "$1\r\n2\r\n", evaluate(e, c, resp.RESP2, splitFields("GET x")))
-		require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("for i = 1, 1e4 do end return 1")),
-			"EndReaders was undone")
-	}
+	e, c := newKillingEngine(t, func(e *Engine) {
+		require.Equal(t, errUnkillable, e.runs.kill(runScript))
+		e.StopReaders(true)
+		e.StopReaders(false)
+	})
+	const source = "redis.call('set','x',1) for i = 1, 1e4 do end redis.call('time') for i = 1, 1e4 do " +
+		"end redis.call('set','x',2) return 1"
+	require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs(source)))
+	require.Equal(t, commands.CutNone, c.Cut)
+	require.Equal(t, "$1\r\n2\r\n", evaluate(e, c, resp.RESP2, splitFields("GET x")))
+	require.Equal(t, ":1\r\n", evaluate(e, c, resp.RESP2, evalArgs("for i = 1, 1e4 do end return 1")),
+		"EndReaders was undone")
 }

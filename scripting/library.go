@@ -6,22 +6,21 @@ import (
 	"strings"
 	"sync"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/redislib"
 )
 
 // userFunction is the chunk name of every library.
 const userFunction = "@user_function"
 
-// A library is a loaded source of FUNCTION LOAD. Its functions share the
-// interpreter state that ran the source, and with it the source's locals
-// (docs/adr/0013).
+// A library is a loaded source of FUNCTION LOAD. Its functions share the interpreter state that ran the
+// source, and with it the source's locals (docs/adr/0013).
 type library struct {
 	name      string
 	source    string
-	proto     *lua.FunctionProto
+	proto     *lua.Proto
 	functions []*libraryFunction // in order of registration; fixed once loaded
 
 	mu sync.Mutex // protects in and the callbacks; one call runs at a time
@@ -30,30 +29,31 @@ type library struct {
 
 // A libraryFunction holds the arguments of redis.register_function.
 type libraryFunction struct {
-	script      *script // holds the name, for error texts
-	description lua.LValue
-	flags       []string
-	noWrites    bool
-	allowOOM    bool
-	allowStale  bool
+	script      *script // holds the name, for error texts, and the flags
+	description lua.Value
+	flagNames   []string
 	lib         *library
-	callback    *lua.LFunction
+	callback    lua.Value
 }
 
 func (f *libraryFunction) name() string { return f.script.sha }
 
-// newLibrary compiles a source without running it. FUNCTION LOAD answers the
-// error's text.
-func newLibrary(source string, maxTokens int) (*library, error) {
+// newLibrary compiles and runs a source whose name none of others has. FUNCTION
+// LOAD answers the error's text.
+func (e *Engine) newLibrary(source string, others []*library) (*library, error) {
 	name, body, err := parseLibraryHead(source)
 	if err != nil {
 		return nil, err
 	}
-	lib := &library{name: name, source: source}
-	if lib.proto, err = compile(body, userFunction, maxTokens); err != nil {
-		return lib, errors.New(errCompiling + err.Error())
+	if libraryIndex(others, name) >= 0 {
+		return nil, fmt.Errorf(errLibraryExists, name)
 	}
-	return lib, nil
+	lib := &library{name: name, source: source}
+	if _, lib.proto, err = compile(body, userFunction, e.maxTokens()); err != nil {
+		return nil, errors.New(errCompiling + err.Error())
+	}
+	lib.proto.PrepareSites(e.resolveCall)
+	return lib, lib.run(e)
 }
 
 // parseLibraryHead parses a `#!lua name=...` line. The body starts at the end
@@ -95,7 +95,7 @@ func parseLibraryHead(source string) (name, body string, err error) {
 
 func isLibraryName(s string) bool {
 	for _, ch := range []byte(s) {
-		if !isAlnum(ch) && ch != '_' {
+		if !isLetterOrDigit(ch) && ch != '_' {
 			return false
 		}
 	}
@@ -103,7 +103,7 @@ func isLibraryName(s string) bool {
 }
 
 func (lib *library) run(e *Engine) (err error) {
-	in := newInterp(e)
+	in := newInterp(e, true)
 	lib.in, lib.functions = in, nil
 	defer in.allowLoading(lib)()
 	var reply resp.Value
@@ -114,10 +114,10 @@ func (lib *library) run(e *Engine) (err error) {
 			err = errors.New(reply.Str())
 		}
 	}()
-	in.L.Push(in.trampoline)
-	in.L.Push(in.L.NewFunctionFromProto(lib.proto))
-	if err := in.L.PCall(1, 0, nil); err != nil {
-		return errors.New(errRegistering + in.errorText(err))
+	L := in.state.Main()
+	L.Push(lua.FunctionValue(in.state.NewClosure(lib.proto)))
+	if err := L.Run(0); err != nil {
+		return errors.New(errRegistering + in.errorText(err.Value))
 	}
 	if len(lib.functions) == 0 {
 		return errors.New(errNoFunctions)
@@ -129,7 +129,7 @@ func (f *libraryFunction) call(c *commands.Ctx, readOnly bool, keys, args [][]by
 	lib := f.lib
 	lib.mu.Lock()
 	defer lib.mu.Unlock()
-	reply := lib.in.callFunction(c, f, readOnly || f.noWrites, keys, args)
+	reply := lib.in.callFunction(c, f, readOnly || f.script.flags.noWrites, keys, args)
 	if e := lib.in.engine; lib.in.unusable {
 		lib.rebuild(e)
 	}
@@ -155,66 +155,64 @@ func (in *interp) callFunction(
 ) (reply resp.Value) {
 	in.start(c, f.script, readOnly, runFunction)
 	defer in.finish(&reply)
-	in.L.Push(in.trampoline)
-	in.L.Push(f.callback)
-	in.L.Push(in.stringTable(keys))
-	in.L.Push(in.stringTable(args))
-	if err := in.L.PCall(3, 1, nil); err != nil {
-		return in.errorReply(err)
-	}
-	return in.result(c)
+	L := in.state.Main()
+	L.Push(f.callback)
+	L.Push(stringTable(L, keys))
+	L.Push(stringTable(L, args))
+	return in.result(c, L.CallFirst(2))
 }
 
-// allowLoading hides the globals that a library's source must not use while it
-// is loaded: all but redis.log, redis.register_function and the constants, and
-// the same under server. It returns a function that restores them.
+// stringTable returns a table of copies: a function may keep it.
+func stringTable(L *lua.Thread, values [][]byte) lua.Value {
+	t := L.NewTable(len(values), 0)
+	for i, v := range values {
+		t.SetInt(i+1, L.NewString(v))
+	}
+	return lua.TableValue(t)
+}
+
+// allowLoading hides the globals while a library's source is loaded: it may only
+// use redis.log, redis.register_function and the constants, and the same under
+// server. It returns a function that restores them.
 func (in *interp) allowLoading(lib *library) (restore func()) {
-	hidden := make(map[string]lua.LValue)
-	for key, value := in.env.Next(lua.LNil); key != lua.LNil; key, value = in.env.Next(key) {
-		name, ok := key.(lua.LString)
-		if ok && name[0] != '(' && name != "redis.log" && name != "server.log" {
-			hidden[string(name)] = value
-		}
+	g := in.state.Globals
+	saved := make(map[lua.Value]lua.Value)
+	for key, value, _ := g.Next(lua.Nil); !key.IsNil(); key, value, _ = g.Next(key) {
+		saved[key] = value
+		g.Set(key, lua.Nil)
 	}
-	for name := range hidden {
-		in.env.RawSetString(name, lua.LNil)
-	}
+	in.state.Unbind()
 	in.loading = lib
-	t := in.loadingRedis()
-	in.env.RawSetString("redis", t)
-	in.env.RawSetString("server", t)
+	t := lua.TableValue(in.loadingRedis())
+	for _, name := range []string{"redis", "server"} {
+		g.SetString(name, t)
+	}
 	return func() {
 		in.loading = nil
-		for name, value := range hidden {
-			in.env.RawSetString(name, value)
+		for key, value := range saved {
+			g.Set(key, value)
 		}
+		in.state.Bind(bindings())
 	}
 }
 
 // loadingRedis returns the table redis for use during loading.
-func (in *interp) loadingRedis() *lua.LTable {
-	content := in.L.CreateTable(0, 16)
-	content.RawSetString("log", in.env.RawGetString("redis.log"))
-	content.RawSetString("register_function", in.L.NewFunction(in.registerFunction))
-	in.constants("redis", content)
-	for name := range redisNumbers {
-		if strings.HasPrefix(name, "REPL_") {
-			content.RawSetString(name, lua.LNil)
+func (in *interp) loadingRedis() *lua.Table {
+	t, meta := lua.NewTable(0, 16), lua.NewTable(0, 1)
+	in.state.Register(t, []lua.Entry{
+		{Name: "log", Fn: redisLog}, {Name: "register_function", Fn: registerFunction},
+	})
+	for name, n := range redisNumbers {
+		if !strings.HasPrefix(name, "REPL_") {
+			t.SetString(name, lua.Number(float64(n)))
 		}
 	}
-	index := in.L.NewFunction(func(L *lua.LState) int {
-		v := content.RawGet(L.Get(2))
-		if v == lua.LNil {
-			in.nonexistent(L, L.Get(2))
-		}
-		L.Push(v)
-		return 1
-	})
-	refuse := in.L.NewFunction(func(L *lua.LState) int {
-		in.fail(L, errReadOnlyTable)
-		return 0
-	})
-	return in.seal(content, index, refuse)
+	t.SetString("REDIS_VERSION", lua.String(redisVersion))
+	in.state.Register(meta, []lua.Entry{{Name: "__index", Fn: redislib.MissingGlobal}})
+	t.SetMetatable(meta)
+	t.SetReadOnly(true)
+	meta.SetReadOnly(true)
+	return t
 }
 
 // Libraries returns the source of every library, in the order of loading.

@@ -51,7 +51,7 @@ func (e *Engine) handleViolation(c *commands.Ctx, s *script, lc *lockChecker, re
 // locksOf returns the shards of the script's keys if it is proven to use no
 // others, or else all.
 func (s *script) locksOf(keys [][]byte) store.ShardSet {
-	if !s.proof.proven() {
+	if !s.proof.Proven() {
 		return store.AllShards
 	}
 	var set store.ShardSet
@@ -90,11 +90,10 @@ var errMissing = errors.New("no such script") // never shown
 // locksOfDigest is commands.Command.Locks of EVALSHA.
 func (e *Engine) locksOfDigest(c *commands.Ctx, args [][]byte) store.ShardSet {
 	keys, _, refusal := splitKeys(args)
-	d, ok := parseDigest(args[1])
-	if refusal != "" || !ok {
+	if refusal != "" || len(args[1]) != len(digest{}) {
 		return 0
 	}
-	s := e.scripts.lookup(d)
+	s := e.scripts.lookupArg(args[1])
 	switch {
 	case s != nil && c != nil:
 		c.Found = s

@@ -12,6 +12,9 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/lua/ast"
+	"github.com/zlimit/zlimit/scripting/proof"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -62,23 +65,20 @@ func TestLockChecker(t *testing.T) {
 		{"redis.call('incr', KEYS[1]) repeat until pcall(redis.call, 'set', ARGV[1], 1)", refused, 0, 1},
 		{"redis.call('nosuch') return 1", "", 0, 0},
 	} {
-		for _, interpret := range []bool{false, true} {
-			e, c := newTestEngine(t)
-			e.options.ForceInterpreter = func() bool { return interpret }
-			e.scripts.prove = func(*chunk) keyProof { return keyProof{} } // the bug
-			key := keyInOtherShard("a1")
-			evaluate(e, c, resp.RESP2, evalKeys("redis.call('mset', KEYS[1], 1, ARGV[1], 'other')", key))
-			reply, retried := asSession(e, c, evalKeys(tc.source, key))
-			if tc.reply != "" {
-				require.Equal(t, tc.reply, reply, tc.source)
-			}
-			restarts, violations := e.LockViolations()
-			require.Equal(t, []int64{tc.restarts, tc.violations}, []int64{restarts, violations}, tc.source)
-			require.Equal(t, tc.restarts == 1, retried, tc.source)
-			// The next script is not affected.
-			reply, _ = asSession(e, c, evalKeys("return 7", key))
-			require.Equal(t, ":7\r\n", reply)
+		e, c := newTestEngine(t)
+		believeScripts(e) // the bug
+		key := keyInOtherShard("a1")
+		evaluate(e, c, resp.RESP2, evalKeys("redis.call('mset', KEYS[1], 1, ARGV[1], 'other')", key))
+		reply, retried := asSession(e, c, evalKeys(tc.source, key))
+		if tc.reply != "" {
+			require.Equal(t, tc.reply, reply, tc.source)
 		}
+		restarts, violations := e.LockViolations()
+		require.Equal(t, []int64{tc.restarts, tc.violations}, []int64{restarts, violations}, tc.source)
+		require.Equal(t, tc.restarts == 1, retried, tc.source)
+		// The next script is not affected.
+		reply, _ = asSession(e, c, evalKeys("return 7", key))
+		require.Equal(t, ":7\r\n", reply)
 	}
 }
 
@@ -95,7 +95,7 @@ func keyInOtherShard(k string) string {
 // commands.
 func TestViolationInTransaction(t *testing.T) {
 	e, c := newTestEngine(t)
-	e.scripts.prove = func(*chunk) keyProof { return keyProof{} }
+	believeScripts(e)
 	c.Args = evalKeys("return redis.call('get', ARGV[1])", keyInOtherShard("a1"))
 	c.Unheld = ^store.ShardOf([]byte(keyInOtherShard("a1")))
 	reply := e.eval(c)
@@ -232,7 +232,7 @@ func TestProvenScriptsAnswerTheSame(t *testing.T) {
 		wide.Reset()
 		v := e.eval(wide)
 		require.Equal(t, string(resp.Append(nil, &v, resp.RESP2)), got, "seed %d\n%s", seed+1, source)
-		if s := e.scripts.lookupSource([]byte(source)); s != nil && s.proof.proven() {
+		if s := e.scripts.lookupSource([]byte(source)); s != nil && s.proof.Proven() {
 			proven++
 		}
 	}
@@ -248,7 +248,7 @@ func TestProvenScriptsAnswerTheSame(t *testing.T) {
 // other shards.
 func TestRandomProgramsFindABadProof(t *testing.T) {
 	e, c := newTestEngine(t)
-	e.scripts.prove = func(*chunk) keyProof { return keyProof{} }
+	believeScripts(e)
 	for seed := uint64(1); ; seed++ {
 		asSession(e, c,
 			evalKeys(keyScript(seed), fmt.Sprint("alpha", seed), fmt.Sprint("beta", seed),
@@ -282,4 +282,12 @@ func TestInterpPool(t *testing.T) {
 	in.unusable = true
 	e.releaseInterp(in)
 	require.NotSame(t, in, e.acquireInterp())
+}
+
+// believeScripts makes an engine prove every script.
+func believeScripts(e *Engine) {
+	e.scripts.prepare = func(_ *ast.Chunk, p *lua.Proto) proof.Proof {
+		p.PrepareSites(e.resolveCall)
+		return proof.Proof{}
+	}
 }

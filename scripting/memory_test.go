@@ -30,7 +30,7 @@ var memoryBombs = map[string]string{
 	"arrays far as constant": "local t={} for i=1,1e9 do t[i]={[65000]=1} end",
 	"hash":                   "local t={} for i=1,1e9 do t['k'..i]=true end",
 	"hash of fractions":      "local t={} for i=1,1e9 do t[i+.5]=i end",
-	"hash emptied":           "local t={} for i=1,1e9 do t['k'..i]=true t['k'..i]=nil end",
+	"hash emptied":           "local t={} for i=1,1e6 do t['k'..i]=true t['k'..i]=nil end",
 	"tables":                 "local t={} while true do t={t} end",
 	"tables of fields":       "local t={} while true do t={a=t,b=1,c=2,d=3} end",
 	"closures":               "local f while true do local g=f f=function() return g end end",
@@ -147,5 +147,9 @@ var endings = map[string]string{
 	"small parts kept":     "$4\r\nfine\r\n",
 	"cmsgpack.pack caught": "$23\r\nnot enough memory100001\r\n",
 	"loadstring":           "$-1\r\n",
+	"array far":            "$-1\r\n", // one field
+	"array far by insert":  "$-1\r\n",
+	"array far by rawset":  "$-1\r\n",
+	"hash emptied":         "$-1\r\n", // the room of removed keys is used again
 	"recursion in pcall":   "$-1\r\n", // the error is caught
 }

@@ -6,64 +6,44 @@ import (
 	"runtime/metrics"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/scripting/lua"
 )
 
-// A meter limits the memory of one run of a script, and its time once somebody
-// has asked it to stop. The code that runs a script (the interpreter, the
-// compiled engine, a library function with a loop) calls step for each small
-// unit of work and grow before each larger allocation. If they return false,
-// the script must fail with errText instead.
+// A meter limits the memory of one run of a script, and its time once somebody has asked it to stop. The
+// Lua machine counts work and allocations down (lua.Meter), and calls poll and collect at zero.
 //
-// Both cost a subtraction and a comparison. Every stepsPerPoll steps the meter
-// polls: it checks for a request to stop, reports the run to the tracker, and
-// compares the bytes that the process has allocated since the last measurement
-// with the room left. Only if the script may have used up its room does measure
-// count what the script holds. A script of fewer than stepsPerPoll steps reads
-// no clock and takes no lock.
-//
-// The zero meter has no limits and needs no begin.
+// At a poll the meter checks for a request to stop and reports the run to the tracker. A script of fewer
+// than stepsPerPoll steps reads no clock and takes no lock. Only if a script may have used up its room does
+// collect count what it holds.
 type meter struct {
+	state   *lua.State
 	tracker *runTracker
-	kind    runKind
-	// name and command are shown by FUNCTION STATS.
-	name    string
-	command [][]byte
-	follows bool // as in commands.Ctx
-	// measure estimates the bytes that the script can reach, up to limit. If
-	// nil, all bytes allocated count.
+	// measure estimates the bytes that the script can reach, up to limit.
 	measure func(limit int64) int64
 
-	stepsLeft    int   // steps until the next poll
-	room         int64 // bytes that may be allocated before the next measurement
-	granted      int64 // room after the last measurement
-	limit        int64 // lua-memory-limit; 0 for none
-	scratchBytes int64 // bytes in library functions, which measure does not see
-	allocated    int64 // bytes allocated by the process as of the last measurement
-	otherBytes   int64 // bytes in the heap besides the script after the last collection; -1 before it
-	polls        int
-	run          *activeRun // nil until the first poll
-	wrote        bool       // a write command was called
-	errText      string     // why step or grow returned false
-	measured     bool       // the heap has grown beyond garbage
-	stopState    runState   // the state that stopped the run; stateClean if none did
+	kind runKind
+	// name and command are shown by FUNCTION STATS.
+	name       string
+	command    [][]byte
+	follows    bool       // as in commands.Ctx
+	limit      int64      // lua-memory-limit; 0 for none
+	otherBytes int64      // bytes in the heap besides the script after the last collection; -1 before it
+	run        *activeRun // nil until the first poll
+	wrote      bool       // a write command was called
+	errText    string     // why the script was stopped or refused memory
+	measured   bool       // the heap has grown beyond garbage
+	stopState  runState   // the state that stopped the run; stateClean if none did
 }
 
-const (
-	// stepsPerPoll takes the interpreter some tens of microseconds.
-	stepsPerPoll = 1024
-	// pollsPerHeapRead is the number of polls for each read of the process'
-	// allocation counter, which takes about a microsecond. A step may allocate
-	// some hundred bytes without grow.
-	pollsPerHeapRead = 8
-)
+// stepsPerPoll takes the machine some tens of microseconds.
+const stepsPerPoll = 1024
 
 // begin prepares the meter for a run, which end must follow.
-func (m *meter) begin(t *runTracker, kind runKind, limit int64) {
-	measure := m.measure
-	*m = meter{
-		tracker: t, kind: kind, measure: measure, stepsLeft: stepsPerPoll,
-		room: limit, granted: limit, limit: limit, otherBytes: -1,
-	}
+func (m *meter) begin(kind runKind, limit int64) {
+	m.kind, m.limit, m.otherBytes = kind, limit, -1
+	m.wrote, m.measured, m.stopState = false, false, stateClean
+	m.errText = ""
+	m.state.Steps, m.state.Room, m.state.Granted = stepsPerPoll, limit, limit
 }
 
 // stopRequested reports whether the script has been asked to stop.
@@ -79,36 +59,8 @@ func (m *meter) end() {
 		m.tracker.remove(m.run)
 		m.run = nil
 	}
-	m.command = nil
+	m.name, m.command = "", nil
 }
-
-// step charges one unit of work. It reports whether the script may go on.
-func (m *meter) step() bool {
-	m.stepsLeft--
-	return m.stepsLeft > 0 || m.poll()
-}
-
-// steps charges n units of work that are done at once.
-func (m *meter) steps(n int) bool {
-	m.stepsLeft -= n
-	return m.stepsLeft > 0 || m.poll()
-}
-
-// grow charges an allocation of n bytes before it is made. It reports whether
-// the script may go on.
-func (m *meter) grow(n int) bool {
-	m.room -= int64(n)
-	return m.room >= 0 || m.collect(int64(n))
-}
-
-// growScratch is grow for memory that a library function holds while it calls
-// Lua, where measure does not see it. releaseScratch gives it back.
-func (m *meter) growScratch(n int) bool {
-	m.scratchBytes += int64(n)
-	return m.grow(n)
-}
-
-func (m *meter) releaseScratch(n int) { m.scratchBytes -= int64(n) }
 
 // markWrite is called before a command that writes. From then on the script
 // cannot be killed. It reports whether the script may go on.
@@ -122,7 +74,7 @@ func (m *meter) markWrite() bool {
 }
 
 func (m *meter) stop() {
-	m.stepsLeft, m.stopState = 0, m.run.load()
+	m.state.Steps, m.stopState = 0, m.run.load()
 	if m.errText = errKilled; m.kind == runLoad {
 		m.errText = errLoadTimeout
 	}
@@ -141,80 +93,63 @@ func (m *meter) cut() commands.Cut {
 	return commands.CutNone
 }
 
-// poll runs when the steps to the next poll are used up.
-func (m *meter) poll() bool {
-	if m.tracker == nil {
-		m.stepsLeft = stepsPerPoll
-		return true
-	}
+// poll is lua.Meter.Poll.
+func (m *meter) poll() (stop string) {
 	if m.run == nil {
 		m.run = m.tracker.add(m)
-		m.allocated, _ = heap()
 	}
 	if m.tracker.checkThreshold(m.run, m.command); m.stopRequested() {
 		m.stop()
-		return false
+		return m.errText
 	}
-	m.stepsLeft = stepsPerPoll
-	if m.polls++; m.limit > 0 && m.polls%pollsPerHeapRead == 0 {
-		if now, _ := heap(); now-m.allocated >= m.granted {
-			return m.collect(0)
-		}
-	}
-	return true
+	m.state.Steps = stepsPerPoll
+	return ""
 }
 
-// collect measures the script and gives it half of the remaining room until the
-// next measurement, because garbage adds to what is measured. Close to the
-// limit it gives a little more than there is, or a script that makes garbage
-// would be measured all the time. It collects the garbage if the heap could
-// grow beyond the limit and twice garbage.
-func (m *meter) collect(wanted int64) bool {
+// collect is lua.Meter.Measure. It measures the script and gives it half of the remaining room until the
+// next measurement, because garbage adds to what is measured. Close to the limit it gives a little more
+// than there is, or a script that makes garbage would be measured all the time. It collects the garbage if
+// the heap could grow beyond the limit and twice garbage.
+func (m *meter) collect(wanted int64) (failure string) {
 	if m.limit <= 0 {
-		m.room = 1 << 62
-		return true
+		m.state.Room = 1 << 62
+		return ""
 	}
-	total := wanted + m.scratchBytes
-	if m.measure == nil {
-		total += m.limit - m.room
-	} else if total <= m.limit {
+	total := wanted + m.state.Scratch()
+	if total <= m.limit {
 		total += m.measure(m.limit - total)
 	}
 	if total > m.limit {
-		m.room, m.granted = 0, 0 // measure again after something was dropped
+		m.state.Room = 0 // measure again after something was dropped
 		m.errText = errNoMemory
-		return false
+		return errNoMemory
 	}
-	m.room = max((m.limit-total)/2, min(m.limit/8, garbage))
-	m.granted = m.room
-	now, inHeap := heap()
-	m.allocated = now
+	m.state.Room = max((m.limit-total)/2, min(m.limit/8, garbage))
+	inHeap := heap()
 	m.measured = m.measured || inHeap > garbage
-	if inHeap+wanted+m.room-max(m.otherBytes, 0) > m.limit+garbage {
+	if inHeap+wanted+m.state.Room-max(m.otherBytes, 0) > m.limit+garbage {
 		debug.FreeOSMemory() // else a longer array would be placed beside the holes of shorter ones
-		m.allocated, inHeap = heap()
+		inHeap = heap()
 		m.otherBytes = max(inHeap-total, 0)
 	}
-	return true
+	return ""
 }
 
 // garbage is how many bytes of it a script may leave while the process is
 // small: Go's collector lets the heap double.
 const garbage = 32 << 20
 
-// heap returns the bytes that the process has allocated since it started and
-// those that it holds from the system. Both include the memory of others, which
-// may cause a needless measurement or collection, but no error.
-func heap() (allocated, now int64) {
+// heap returns the bytes that the process holds from the system for its heap,
+// the memory of others included, which may cause a needless collection.
+func heap() (now int64) {
 	sample := [...]metrics.Sample{
-		{Name: "/gc/heap/allocs:bytes"},
 		{Name: "/memory/classes/heap/objects:bytes"},
 		{Name: "/memory/classes/heap/unused:bytes"},
 		{Name: "/memory/classes/heap/free:bytes"},
 	}
 	metrics.Read(sample[:])
-	for i := range sample[1:] {
-		now += int64(sample[1+i].Value.Uint64())
+	for i := range sample {
+		now += int64(sample[i].Value.Uint64())
 	}
-	return int64(sample[0].Value.Uint64()), now
+	return now
 }

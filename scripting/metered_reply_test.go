@@ -51,7 +51,7 @@ func TestPanicIsCounted(t *testing.T) {
 			get.Handler = func(*commands.Ctx) resp.Value { panic("a fault") }
 			reply := evaluate(e, c, resp.RESP2,
 				[][]byte{[]byte("EVAL"), []byte(source), []byte("1"), []byte("k")})
-			require.Contains(t, reply, "-ERR "+interpreterErrors)
+			require.Contains(t, reply, "-ERR "+internalError)
 			require.Equal(t, 1, errors)
 			require.Equal(t, int64(1), c.Tally.Nested[0].Calls)
 			require.Equal(t, "set", c.Tally.Nested[0].Cmd.Name)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/scripting/lua"
 )
 
 func TestFormatNumber(t *testing.T) {
@@ -14,11 +16,11 @@ func TestFormatNumber(t *testing.T) {
 		1e15:  "1e+15", 1795184400.123456: "1795184400.1235", 1795184400123: "1795184400123", 1e-5: "1e-05",
 		math.Inf(1): "inf", math.Inf(-1): "-inf", math.MaxInt64: "9.2233720368548e+18", 0.1 + 0.2: "0.3",
 	} {
-		require.Equal(t, want, formatNumber(f))
+		require.Equal(t, want, lua.FormatNumber(f))
 	}
-	require.Equal(t, "-0", formatNumber(math.Copysign(0, -1)))
-	require.Equal(t, "-nan", formatNumber(math.NaN()))
-	require.Equal(t, "nan", formatNumber(-math.NaN()))
+	require.Equal(t, "-0", lua.FormatNumber(math.Copysign(0, -1)))
+	require.Equal(t, "-nan", lua.FormatNumber(math.NaN()))
+	require.Equal(t, "nan", lua.FormatNumber(-math.NaN()))
 }
 
 func TestAppendArgument(t *testing.T) {
@@ -36,9 +38,9 @@ func TestToInteger(t *testing.T) {
 		1.9: 1, -1.9: -1, 1 << 62: 1 << 62, 1 << 63: math.MinInt64, -(1 << 63): math.MinInt64,
 		math.Inf(1): math.MinInt64,
 	} {
-		require.Equal(t, want, toInteger(f))
+		require.Equal(t, want, lua.ToInteger(f))
 	}
-	require.Equal(t, int64(math.MinInt64), toInteger(math.NaN()))
+	require.Equal(t, int64(math.MinInt64), lua.ToInteger(math.NaN()))
 }
 
 func TestParseNumber(t *testing.T) {
@@ -48,7 +50,7 @@ func TestParseNumber(t *testing.T) {
 		"0x1p4":  16, "0x.8": 0.5, "inf": math.Inf(1), "1e400": math.Inf(1),
 		"123456789012345678": 123456789012345678,
 	} {
-		f, ok := parseNumber(s)
+		f, ok := lua.ParseNumber(s)
 		require.True(t, ok, "%q", s)
 		require.Equal(t, want, f, "%q", s)
 	}
@@ -56,7 +58,7 @@ func TestParseNumber(t *testing.T) {
 		"", " ", "0x", "1_0", "0b1", "0o7", "12a", "1e", "1e+", ".", "1 2", "- 1", "--1", "1d", "e5", "+",
 		"0x_1", "0x1_p4", "infx", "nan(*)",
 	} {
-		_, ok := parseNumber(s)
+		_, ok := lua.ParseNumber(s)
 		require.False(t, ok, "%q", s)
 	}
 }
@@ -69,7 +71,7 @@ func FuzzNumbers(f *testing.F) {
 		if x != x {
 			return
 		}
-		back, ok := parseNumber(string(appendArgument(nil, x)))
+		back, ok := lua.ParseNumber(string(appendArgument(nil, x)))
 		require.True(t, ok)
 		require.Equal(t, x, back)
 	})

@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	lua "github.com/yuin/gopher-lua"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/proof"
 )
 
 // newProofEngine returns an engine with every group of commands that needs no
@@ -29,9 +30,9 @@ func newProofEngine(t testing.TB) *Engine {
 	return e
 }
 
-func proofOf(t testing.TB, e *Engine, source string) keyProof {
+func proofOf(t testing.TB, e *Engine, source string) proof.Proof {
 	t.Helper()
-	s, err := newScript(source, e.maxTokens(), e.proveKeys)
+	s, err := newScript(source, e.maxTokens(), e.prepare)
 	require.NoError(t, err, source)
 	return s.proof
 }
@@ -42,27 +43,28 @@ func TestProofRejects(t *testing.T) {
 	e := newProofEngine(t)
 	require.GreaterOrEqual(t, len(rejectedScripts), 150)
 	for _, tc := range rejectedScripts {
-		require.Equal(t, tc.reason, proofOf(t, e, tc.source).reason, tc.source)
+		require.Equal(t, tc.reason, proofOf(t, e, tc.source).Reason, tc.source)
 	}
 }
 
 // TestProofKnowsEveryGlobal checks that every global of the sandbox is in
 // safeGlobals or unsafeGlobals.
 func TestProofKnowsEveryGlobal(t *testing.T) {
-	in := newInterp(newProofEngine(t))
-	in.public.ForEach(func(k, _ lua.LValue) {
-		require.True(t, safeGlobals[k.String()] || unsafeGlobals[k.String()], k.String())
-	})
+	in := newInterp(newProofEngine(t), false)
+	g := in.state.Globals
+	for k, _, _ := g.Next(lua.Nil); !k.IsNil(); k, _, _ = g.Next(k) {
+		require.True(t, proof.KnowsGlobal(k.Str()), k.Str())
+	}
 }
 
 func TestProofReportsTheLine(t *testing.T) {
-	require.Equal(t, 3, proofOf(t, newProofEngine(t), "local key = KEYS[1]\n\nredis.call('get', 'x')").line)
+	require.Equal(t, 3, proofOf(t, newProofEngine(t), "local key = KEYS[1]\n\nredis.call('get', 'x')").Line)
 }
 
 func TestProven(t *testing.T) {
 	e := newProofEngine(t)
 	for _, source := range provable {
-		require.Equal(t, keyProof{}, proofOf(t, e, source), source)
+		require.Equal(t, proof.Proof{}, proofOf(t, e, source), source)
 	}
 }
 

@@ -134,15 +134,12 @@ func TestRecordedScripts(t *testing.T) {
 				writeRecordings(t, path, all)
 				return
 			}
-			for _, interpret := range []bool{false, true} {
-				e, c := newTestEngine(t)
-				e.options.ForceInterpreter = func() bool { return interpret }
-				for i, r := range all {
-					got := evaluate(e, c, r.proto, evalArgs(r.source))
-					if got != r.reply {
-						t.Errorf("case %d, interpreter only: %v\n%s\n got %q\nwant %q", i, interpret,
-							r.source, got, r.reply)
-					}
+			e, c := newTestEngine(t)
+			for i, r := range all {
+				got := evaluate(e, c, r.proto, evalArgs(r.source))
+				if got != r.reply {
+					t.Errorf("case %d\n%s\n got %q\nwant %q", i,
+						r.source, got, r.reply)
 				}
 			}
 		})

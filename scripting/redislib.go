@@ -5,34 +5,42 @@ import (
 	"encoding/hex"
 	"strings"
 
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting/lua"
 )
 
-// redisLibrary returns the table `redis`, which Valkey also names `server`.
-func (in *interp) redisLibrary() map[string]lua.LGFunction {
-	return map[string]lua.LGFunction{
-		"call": in.redisCall, "pcall": in.redisPcall, "log": in.redisLog, "setresp": in.setResp,
-		"error_reply": in.errorReplyFunction, "status_reply": in.statusReply, "sha1hex": in.sha1Hex,
-		"replicate_commands": in.replicateCommands, "set_repl": in.setRepl,
-		"breakpoint": in.breakpoint, "debug": func(*lua.LState) int { return 0 },
-		"acl_check_cmd": in.aclCheckCmd,
-	}
+// redisLibrary are the functions of the table `redis`, which Valkey also names
+// `server`.
+var redisLibrary = []lua.Entry{
+	{Name: "call", Fn: redisCall},
+	{Name: "pcall", Fn: redisPcall},
+	{Name: "log", Fn: redisLog},
+	{Name: "setresp", Fn: setResp},
+	{Name: "error_reply", Fn: errorReplyFunction},
+	{Name: "status_reply", Fn: statusReply},
+	{Name: "sha1hex", Fn: sha1Hex},
+	{Name: "replicate_commands", Fn: replicateCommands},
+	{Name: "set_repl", Fn: setRepl},
+	{Name: "breakpoint", Fn: breakpoint},
+	{Name: "debug", Fn: func(*lua.Thread) int { return 0 }},
+	{Name: "acl_check_cmd", Fn: aclCheckCmd},
 }
+
+// siteFunctions do the same at calls that are resolved when a script is loaded.
+var siteFunctions = map[string]lua.SiteFunction{"call": redisCallAtSite, "pcall": redisPcallAtSite}
 
 // throwErrorTable raises an error table without position, as the redis
 // functions do.
-func (in *interp) throwErrorTable(L *lua.LState, text string) {
-	in.throw(L, in.errorTable(text, false))
+func throwErrorTable(L *lua.Thread, text string) {
+	L.Throw(errorTable(L, text, false))
 }
 
-func (in *interp) errorReplyFunction(L *lua.LState) int {
-	if s, ok := in.onlyString(L); ok {
-		if in.engine.keepsErrorText(s) {
-			L.Push(in.singleField("err", lua.LString(s)))
+func errorReplyFunction(L *lua.Thread) int {
+	if s, ok := onlyString(L); ok {
+		if hostOf(L).engine.keepsErrorText(s) {
+			L.Push(singleField(L, fieldErr, lua.String(s)))
 		} else {
-			L.Push(in.errorTable(s, false))
+			L.Push(errorTable(L, s, false))
 		}
 	}
 	return 1
@@ -63,7 +71,7 @@ func beginsWithCode(text string) bool {
 	for word < len(text) && isCodeByte(text[word], word) {
 		word++
 	}
-	if word == 0 || word < len(text) && (isAlnum(text[word]) || text[word] >= 0x80) {
+	if word == 0 || word < len(text) && (isLetterOrDigit(text[word]) || text[word] >= 0x80) {
 		return false
 	}
 	for _, ch := range []byte(text[word:]) {
@@ -79,115 +87,123 @@ func isCodeByte(ch byte, i int) bool {
 	return 'A' <= ch && ch <= 'Z' || i > 0 && (ch == '_' || '0' <= ch && ch <= '9')
 }
 
-func (in *interp) statusReply(L *lua.LState) int {
-	if s, ok := in.onlyString(L); ok {
-		L.Push(in.singleField("ok", lua.LString(s)))
+func statusReply(L *lua.Thread) int {
+	if s, ok := onlyString(L); ok {
+		L.Push(singleField(L, fieldOK, lua.String(s)))
 	}
 	return 1
 }
 
 // onlyString returns the single string argument, or pushes an error table.
-func (in *interp) onlyString(L *lua.LState) (string, bool) {
-	s, ok := L.Get(1).(lua.LString)
-	if !ok || L.GetTop() != 1 {
-		L.Push(in.errorTable(errOneString, false))
+func onlyString(L *lua.Thread) (string, bool) {
+	v := L.Get(1)
+	if !v.IsString() || L.Top() != 1 {
+		L.Push(errorTable(L, errOneString, false))
 		return "", false
 	}
-	return string(s), true
+	return v.Str(), true
 }
 
-func (in *interp) sha1Hex(L *lua.LState) int {
-	if L.GetTop() != 1 {
-		in.throwErrorTable(L, errSHA1Arguments)
+func sha1Hex(L *lua.Thread) int {
+	if L.Top() != 1 {
+		throwErrorTable(L, errSHA1Arguments)
 	}
-	s, _ := asString(L.Get(1))
-	in.grow(L, len(s))
+	s, _ := L.AsString(L.Get(1))
+	L.Grow(len(s))
 	sum := sha1.Sum([]byte(s))
-	L.Push(lua.LString(hex.EncodeToString(sum[:])))
+	L.Push(L.CopyString(hex.EncodeToString(sum[:])))
 	return 1
 }
 
-func (in *interp) redisLog(L *lua.LState) int {
-	n := L.GetTop()
+func redisLog(L *lua.Thread) int {
+	n := L.Top()
 	if n < 2 {
-		in.throwErrorTable(L, errLogArguments)
+		throwErrorTable(L, errLogArguments)
 	}
-	level, ok := L.Get(1).(lua.LNumber)
-	if !ok {
-		in.throwErrorTable(L, errLogLevelType)
+	v := L.Get(1)
+	if !v.IsNumber() {
+		throwErrorTable(L, errLogLevelType)
 	}
+	level := v.Num()
 	if level < 0 || level >= 4 {
-		in.throwErrorTable(L, errLogLevel)
+		throwErrorTable(L, errLogLevel)
 	}
 	var words []string
 	for i := 2; i <= n; i++ {
-		if s, ok := asString(L.Get(i)); ok {
-			in.grow(L, len(s))
+		if s, ok := L.AsString(L.Get(i)); ok {
+			L.Grow(len(s))
 			words = append(words, s)
 		}
 	}
-	if in.engine.options.Log != nil {
-		in.engine.options.Log(int(level), strings.Join(words, " "))
+	if log := hostOf(L).engine.options.Log; log != nil {
+		log(int(level), strings.Join(words, " "))
 	}
 	return 0
 }
 
-func (in *interp) setResp(L *lua.LState) int {
-	if L.GetTop() != 1 {
-		in.throwErrorTable(L, "ERR redis.setresp() requires one argument.")
+func setResp(L *lua.Thread) int {
+	if L.Top() != 1 {
+		throwErrorTable(L, "ERR redis.setresp() requires one argument.")
 	}
-	f, _ := asNumber(L.Get(1))
-	if n := toInteger(f); n == resp.RESP2 || n == resp.RESP3 {
-		in.child.Proto = int(n)
+	v := L.Get(1)
+	f, _ := v.AsNumber()
+	if n := lua.ToInteger(f); n == resp.RESP2 || n == resp.RESP3 {
+		hostOf(L).child.Proto = int(n)
 		return 0
 	}
-	in.throwErrorTable(L, "ERR RESP version must be 2 or 3.")
+	throwErrorTable(L, "ERR RESP version must be 2 or 3.")
 	return 0
 }
 
-func (in *interp) replicateCommands(L *lua.LState) int {
-	L.Push(lua.LTrue)
+func replicateCommands(L *lua.Thread) int {
+	L.Push(lua.True)
 	return 1
 }
 
 // setRepl validates its argument as Redis does. It has no effect: there are no
 // replicas.
-func (in *interp) setRepl(L *lua.LState) int {
-	if L.GetTop() != 1 {
-		in.throwErrorTable(L, "ERR redis.set_repl() requires two arguments.")
+func setRepl(L *lua.Thread) int {
+	if L.Top() != 1 {
+		throwErrorTable(L, "ERR redis.set_repl() requires two arguments.")
 	}
-	f, _ := asNumber(L.Get(1))
-	if n := toInteger(f); n < 0 || n > 3 {
-		in.throwErrorTable(L,
+	v := L.Get(1)
+	f, _ := v.AsNumber()
+	if n := lua.ToInteger(f); n < 0 || n > 3 {
+		throwErrorTable(L,
 			"ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
 	}
 	return 0
 }
 
-func (in *interp) breakpoint(L *lua.LState) int {
-	L.Push(lua.LFalse)
+func breakpoint(L *lua.Thread) int {
+	L.Push(lua.False)
 	return 1
 }
 
 // aclCheckCmd returns whether the client's user may make a call.
-func (in *interp) aclCheckCmd(L *lua.LState) int {
-	n := L.GetTop()
+func aclCheckCmd(L *lua.Thread) int {
+	n := L.Top()
 	if n == 0 {
-		in.throwErrorTable(L, errNoArguments)
+		throwErrorTable(L, errNoArguments)
 	}
 	args := make([][]byte, n)
 	for i := range args {
-		text, ok := asString(L.Get(i + 1))
+		text, ok := L.AsString(L.Get(i + 1))
 		if !ok {
-			in.throwErrorTable(L, errArgumentType)
+			throwErrorTable(L, errArgumentType)
 		}
 		args[i] = []byte(text)
 	}
+	in := hostOf(L)
 	cmd := in.engine.lookupCommand(args)
 	if cmd == nil {
-		in.throwErrorTable(L, "ERR Invalid command passed to redis.acl_check_cmd()")
+		throwErrorTable(L, "ERR Invalid command passed to redis.acl_check_cmd()")
 	}
 	guard := in.child.Guard
-	L.Push(lua.LBool(guard == nil || guard.Permits(cmd, args)))
+	L.PushBool(guard == nil || guard.Permits(cmd, args))
 	return 1
+}
+
+func isLetterOrDigit(ch byte) bool {
+	return '0' <= ch && ch <= '9' || 'a' <= ch|0x20 && ch|0x20 <= 'z'
 }

@@ -1,41 +1,37 @@
 package scripting
 
 import (
-	lua "github.com/yuin/gopher-lua"
-
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting/lua"
 )
 
 // registerFunction is redis.register_function. It takes a name and a callback,
 // or a table of named arguments.
-func (in *interp) registerFunction(L *lua.LState) int {
-	lib := in.loading
+func registerFunction(L *lua.Thread) int {
+	lib := hostOf(L).loading
 	if lib == nil { // the library kept the function and called it later
-		in.throwErrorTable(L, errRegisterLate)
+		throwErrorTable(L, errRegisterLate)
 	}
-	var f *libraryFunction
-	switch L.GetTop() {
+	f := &libraryFunction{script: &script{flags: flags{declared: true}}}
+	switch L.Top() {
 	case 1:
-		f = in.namedRegistration(L)
+		f.setNamed(L)
 	case 2:
-		name, ok := asString(L.Get(1))
-		if !ok {
-			in.throwErrorTable(L, errRegisterName)
+		v, callback := L.Get(1), L.Get(2)
+		name := checkText(L, &v, errRegisterName)
+		if !callback.IsFunction() {
+			throwErrorTable(L, errRegisterCallback)
 		}
-		callback, ok := L.Get(2).(*lua.LFunction)
-		if !ok {
-			in.throwErrorTable(L, errRegisterCallback)
-		}
-		f = &libraryFunction{script: &script{sha: name}, callback: callback}
+		f.script.sha, f.callback = name, callback
 	default:
-		in.throwErrorTable(L, errRegisterCount)
+		throwErrorTable(L, errRegisterCount)
 	}
 	if !isLibraryName(f.name()) {
-		in.throwErrorTable(L, errName)
+		throwErrorTable(L, errName)
 	}
 	for _, other := range lib.functions {
 		if other.name() == f.name() {
-			in.throwErrorTable(L, errSameFunction)
+			throwErrorTable(L, errSameFunction)
 		}
 	}
 	f.lib = lib
@@ -43,66 +39,60 @@ func (in *interp) registerFunction(L *lua.LState) int {
 	return 0
 }
 
-func (in *interp) namedRegistration(L *lua.LState) *libraryFunction {
-	t, ok := L.Get(1).(*lua.LTable)
+// checkText returns a copy of a string or the text of a number, which v must be.
+func checkText(L *lua.Thread, v *lua.Value, refusal string) string {
+	text, ok := textOf(v)
 	if !ok {
-		in.throwErrorTable(L, errRegisterSingle)
+		throwErrorTable(L, refusal)
 	}
-	f := &libraryFunction{}
-	for key, value := t.Next(lua.LNil); key != lua.LNil; key, value = t.Next(key) {
-		name, ok := asString(key)
-		if !ok {
-			in.throwErrorTable(L, errRegisterKey)
-		}
-		switch resp.CString(name) {
+	return text
+}
+
+// setNamed sets the arguments in a table.
+func (f *libraryFunction) setNamed(L *lua.Thread) {
+	v := L.Get(1)
+	if !v.IsTable() {
+		throwErrorTable(L, errRegisterSingle)
+	}
+	t := v.Table()
+	named := false
+	for key, value, _ := t.Next(lua.Nil); !key.IsNil(); key, value, _ = t.Next(key) {
+		switch resp.CString(checkText(L, &key, errRegisterKey)) {
 		case "function_name":
-			text, ok := asString(value)
-			if !ok {
-				in.throwErrorTable(L, errRegisterNameType)
-			}
-			f.script = &script{sha: text}
+			f.script.sha, named = checkText(L, &value, errRegisterNameType), true
 		case "description":
-			text, ok := asString(value)
-			if !ok {
-				in.throwErrorTable(L, errRegisterText)
-			}
-			f.description = lua.LString(text)
+			f.description = lua.String(checkText(L, &value, errRegisterText))
 		case "callback":
-			if f.callback, ok = value.(*lua.LFunction); !ok {
-				in.throwErrorTable(L, errRegisterFunction)
+			if f.callback = value; !value.IsFunction() {
+				throwErrorTable(L, errRegisterFunction)
 			}
 		case "flags":
-			list, ok := value.(*lua.LTable)
-			if !ok {
-				in.throwErrorTable(L, errRegisterFlags)
+			if !value.IsTable() {
+				throwErrorTable(L, errRegisterFlags)
 			}
-			in.registerFlags(L, f, list)
+			f.setFlags(L, value.Table())
 		default:
-			in.throwErrorTable(L, errRegisterUnknown)
+			throwErrorTable(L, errRegisterUnknown)
 		}
 	}
 	switch {
-	case f.script == nil:
-		in.throwErrorTable(L, errRegisterNoName)
-	case f.callback == nil:
-		in.throwErrorTable(L, errRegisterNoHandler)
+	case !named:
+		throwErrorTable(L, errRegisterNoName)
+	case f.callback.IsNil():
+		throwErrorTable(L, errRegisterNoHandler)
 	}
-	return f
 }
 
-func (in *interp) registerFlags(L *lua.LState, f *libraryFunction, list *lua.LTable) {
+func (f *libraryFunction) setFlags(L *lua.Thread, list *lua.Table) {
 	for i := 1; ; i++ {
-		value := rawGetInt(list, i)
-		if value == lua.LNil {
+		value := list.GetInt(i)
+		if value.IsNil() {
 			return
 		}
-		name, ok := asString(value)
-		if !ok || !knownFlags[name] {
-			in.throwErrorTable(L, errRegisterFlag)
+		name := checkText(L, &value, errRegisterFlag)
+		if !f.script.flags.add(name) {
+			throwErrorTable(L, errRegisterFlag)
 		}
-		f.flags = append(f.flags, name)
-		f.noWrites = f.noWrites || name == "no-writes"
-		f.allowOOM = f.allowOOM || name == "allow-oom"
-		f.allowStale = f.allowStale || name == "allow-stale"
+		f.flagNames = append(f.flagNames, name)
 	}
 }

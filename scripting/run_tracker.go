@@ -46,8 +46,7 @@ func (r *activeRun) load() runState { return runState(r.state.Load()) }
 
 func (r *activeRun) mustStop() bool { return r.load() >= stateKilled }
 
-// markWrite records that the run is about to write. It reports whether the run
-// may.
+// markWrite records that the run is about to write. It reports whether the run may.
 func (r *activeRun) markWrite() bool {
 	return r.load() == stateWrote || r.transition(stateClean, stateWrote)
 }
@@ -57,9 +56,8 @@ func (r *activeRun) transition(from, to runState) bool {
 	return r.state.CompareAndSwap(uint32(from), uint32(to))
 }
 
-// A runTracker knows the scripts that run for longer than a moment. The engine
-// is busy while one of them is past busy-reply-threshold. Scripts report to it
-// at every poll, so that it needs no timer.
+// A runTracker knows the scripts that run for longer than a moment. The engine is busy while one of them is
+// past busy-reply-threshold. Scripts report to it at every poll, so that it needs no timer.
 type runTracker struct {
 	nowUs       func() int64 // monotonic; if nil, no run is ever overdue
 	thresholdMs func() int64 // 0 for none
@@ -142,8 +140,7 @@ func (t *runTracker) checkThreshold(r *activeRun, command [][]byte) {
 	t.updateBusy()
 }
 
-// oldest returns the run that has been overdue for longest, or nil. It requires
-// mu.
+// oldest returns the run that has been overdue for longest, or nil. It requires mu.
 func (t *runTracker) oldest() *activeRun {
 	var oldest *activeRun
 	for r := range t.runs {

@@ -3,14 +3,41 @@ package scripting
 import (
 	"errors"
 	"strings"
+
+	"github.com/zlimit/zlimit/commands"
 )
 
-// flags are the declarations in a script's shebang line.
+// flags are the declarations in a script's shebang line, or of a function.
 type flags struct {
-	declared   bool // there was a #!lua line
+	declared   bool // there was a #!lua line, or they are a function's
 	noWrites   bool
 	allowOOM   bool
 	allowStale bool
+}
+
+func (f flags) writes() bool { return f.declared && !f.noWrites }
+
+// add adds the flag of a name and reports whether it is known.
+func (f *flags) add(name string) bool {
+	f.noWrites = f.noWrites || name == "no-writes"
+	f.allowOOM = f.allowOOM || name == "allow-oom"
+	f.allowStale = f.allowStale || name == "allow-stale"
+	return knownFlags[name]
+}
+
+// runRefusal returns the error if a script with these flags may not begin now, or "".
+func (e *Engine) runRefusal(c *commands.Ctx, f flags, readOnly bool) string {
+	text := ""
+	if f.writes() {
+		text = e.writeRefusal(c)
+	}
+	if text == "" && !f.allowStale {
+		text = e.staleRefusal(c)
+	}
+	if text == "" && readOnly && f.writes() {
+		text = errReadOnlyEval
+	}
+	return text
 }
 
 var knownFlags = map[string]bool{
@@ -45,12 +72,9 @@ func parseShebang(source string) (f flags, body string, err error) {
 			continue
 		}
 		for _, name := range strings.Split(list, ",") {
-			if !knownFlags[name] {
+			if !f.add(name) {
 				return f, "", errors.New("Unexpected flag in script shebang: " + name)
 			}
-			f.noWrites = f.noWrites || name == "no-writes"
-			f.allowOOM = f.allowOOM || name == "allow-oom"
-			f.allowStale = f.allowStale || name == "allow-stale"
 		}
 	}
 	return f, source[end:], nil
@@ -85,3 +109,5 @@ func splitWords(line string) (words []string, ok bool) {
 		words = append(words, b.String())
 	}
 }
+
+func isSpace(ch byte) bool { return ch == ' ' || '\t' <= ch && ch <= '\r' }

@@ -22,24 +22,10 @@ func (e *Engine) ResetStats() {
 	e.scripts.evicted = 0
 }
 
-// LockViolations returns the number of scripts that were restarted, and that failed,
-// because they used a shard that was not locked. Both are 0 unless the proof is
-// wrong; see lockChecker.
+// LockViolations returns the number of scripts that were restarted, and that failed, because they used a
+// shard that was not locked. Both are 0 unless the proof is wrong; see lockChecker.
 func (e *Engine) LockViolations() (restarts, violations int64) {
 	return e.restarts.Load(), e.violations.Load()
-}
-
-// CompiledScripts returns the number of cached scripts that can run without the
-// interpreter.
-func (e *Engine) CompiledScripts() (n int) {
-	e.scripts.mu.Lock()
-	defer e.scripts.mu.Unlock()
-	for _, s := range e.scripts.all.byDigest {
-		if s.plain != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // LibraryStats are the figures of INFO about libraries of functions.

@@ -71,8 +71,8 @@ type conn struct {
 
 	muted bool // see Interception.Mute
 
-	onRead func(n int) []byte // handleRead, bound once
-	done   bool               // handleRead found that the connection is to close
+	onRead func(n int) bool // handleRead, bound once
+	done   bool             // handleRead found that the connection is to close
 }
 
 func newConn(s *Server, nc net.Conn) *conn {

@@ -31,7 +31,7 @@ func (c *conn) read() (int, error) {
 		if c.trim.Load() || c.server.limits.Load() != c.limits {
 			continue
 		}
-		n, err := c.readWaiting(c.in.free())
+		n, err := c.readWaiting()
 		if !timedOut(err) {
 			if c.limits.idle > 0 {
 				c.lastActive = time.Now()
@@ -46,22 +46,20 @@ func (c *conn) read() (int, error) {
 }
 
 // readWaiting reads, and blocks until something arrives.
-func (c *conn) readWaiting(b []byte) (int, error) {
+func (c *conn) readWaiting() (int, error) {
 	if c.out.socket == nil || c.out.tls != nil {
-		return c.nc.Read(b)
+		return c.nc.Read(c.in.free())
 	}
-	return c.out.socket.read(b, c.onRead)
+	return c.out.socket.readInto(c.in, c.onRead)
 }
 
-// handleRead answers what was read. It returns the buffer for the next read, or nil
-// if read must first check what else has happened: see socket.read.
-func (c *conn) handleRead(n int) []byte {
+// handleRead answers what was read. It reports false if read must check what else has
+// happened before it waits for more: see socket.readInto.
+func (c *conn) handleRead(n int) bool {
 	c.filled(n)
 	c.out.sent = false
-	if c.done = !c.batch(); c.done || !c.out.sent || c.hasPendingWork() {
-		return nil
-	}
-	return c.in.free()
+	c.done = !c.batch()
+	return !c.done && c.out.sent && !c.hasPendingWork()
 }
 
 // hasPendingWork reports whether read has anything to do before it blocks.

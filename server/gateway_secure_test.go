@@ -171,8 +171,8 @@ func TestGatewaySecured(t *testing.T) {
 	for name, up := range securedServers(t, c, "~* &* +@all") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := c.gatewayTo(t, "rediss://"+up.addr, "--upstream-user", "gate",
-				"--upstream-password", "of-gate")
+			w := c.gatewayTo(t, "rediss://"+up.addr, "--upstream-user", "gate", "--upstream-password",
+				"of-gate")
 			for _, step := range []struct{ line, want string }{
 				{"RL.ALLOW k 2 1h", "*5\r\n:1\r\n:2\r\n:1\r\n:0\r\n:3600000"},
 				{"SET s v", "+OK"},
@@ -222,8 +222,7 @@ func TestGatewayIsRefused(t *testing.T) {
 				{
 					"another authority", gate,
 					[]string{"--upstream-tls-ca-cert-file", c.otherCA},
-					"GET api:k",
-					"certificate signed by unknown authority",
+					"GET api:k", "certificate signed by unknown authority",
 				},
 				{"no FUNCTION", gate, nil, "RL.ALLOW api:k 1 1s", "'function|load'"},
 				{"no such command", gate, nil, "SET api:k 1", "'set'"},
@@ -250,16 +249,15 @@ func TestGatewayStartErrors(t *testing.T) {
 		{"redis://gate@h", nil, `the user "gate" needs a password`},
 		{"redis://h", []string{"--upstream-user", "gate"}, `the user "gate" needs a password`},
 		{
-			"redis+sentinel://h/m",
-			[]string{"--upstream-sentinel-user", "watcher"},
+			"redis+sentinel://h/m", []string{"--upstream-sentinel-user", "watcher"},
 			`the user "watcher" needs a password`,
 		},
-		{"rediss://h", []string{"--upstream-tls-ca-cert-file", "none"}, "ca-cert-file: open none"},
+		{"rediss://h", []string{"--upstream-tls-ca-cert-file", "none"},
+			"upstream-tls-ca-cert-file: open none"},
 		{"rediss://h", []string{"--upstream-tls-ca-cert-file", c.key}, "upstream-tls-ca-cert-file has no"},
 		{"rediss://h", []string{"--upstream-tls-cert-file", c.cert}, "upstream-tls-cert-file: open :"},
 		{
-			"rediss://h",
-			[]string{"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", c.rsaKey},
+			"rediss://h", []string{"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", c.rsaKey},
 			"upstream-tls-cert-file: tls: private key type does not match",
 		},
 	} {

@@ -215,8 +215,8 @@ func TestGatewayFunctionFlush(t *testing.T) {
 	const admitted = "*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:3600000"
 	require.Equal(t, admitted, w.call(t, "RL.ALLOW", "k", "1", "1h"))
 	for _, flush := range []string{"FUNCTION FLUSH", "FUNCTION FLUSH ASYNC", "SCRIPT FLUSH"} {
-		const twice = "\r\nDEL k\r\nRL.ALLOW k 1 1h\r\nDEL k\r\nRL.ALLOW k 1 1h\r\n"
-		require.NoError(t, w.sendRaw([]byte(flush+twice)))
+		require.NoError(t,
+			w.sendRaw([]byte(flush+"\r\nDEL k\r\nRL.ALLOW k 1 1h\r\nDEL k\r\nRL.ALLOW k 1 1h\r\n")))
 		for _, reply := range []string{"+OK", ":1", admitted, ":1", admitted} {
 			require.Equal(t, reply, w.reply(t), flush)
 		}

@@ -34,14 +34,13 @@ func BenchmarkPipelined(b *testing.B) {
 	evalsha := fmt.Sprintf("*7\r\n$7\r\nEVALSHA\r\n$40\r\n%x\r\n$1\r\n1\r\n%%s"+
 		"$13\r\n%s\r\n$3\r\n500\r\n$7\r\n1000000\r\n", sha1.Sum(script), timestampField)
 	for _, flow := range []struct {
-		name, engine string
-		command      string // with a verb for the key
-		lines        int    // of its reply
+		name    string
+		command string // with a verb for the key
+		lines   int    // of its reply
 	}{
-		{"allow", "auto", "*4\r\n$8\r\nRL.ALLOW\r\n%s$6\r\n100000\r\n$3\r\n500\r\n", 6},
-		{"evalsha", "auto", evalsha, 2},
-		{"interpreted", "interpreter", evalsha, 2},
-		{"multi", "auto", "*1\r\n$5\r\nMULTI\r\n" +
+		{"allow", "*4\r\n$8\r\nRL.ALLOW\r\n%s$6\r\n100000\r\n$3\r\n500\r\n", 6},
+		{"evalsha", evalsha, 2},
+		{"multi", "*1\r\n$5\r\nMULTI\r\n" +
 			"*4\r\n$4\r\nZADD\r\n%[1]s$13\r\n" + timestampField + "\r\n$13\r\n" + timestampField + "\r\n" +
 			"*4\r\n$16\r\nZREMRANGEBYSCORE\r\n%[1]s$1\r\n0\r\n$13\r\n" + cutoffField + "\r\n" +
 			"*2\r\n$5\r\nZCARD\r\n%[1]s" +
@@ -49,9 +48,7 @@ func BenchmarkPipelined(b *testing.B) {
 			"*1\r\n$4\r\nEXEC\r\n", 10},
 	} {
 		b.Run(flow.name, func(b *testing.B) {
-			cfg := config.New()
-			require.NoError(b, cfg.Set([][]byte{[]byte("lua-engine"), []byte(flow.engine)}))
-			srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
+			srv, err := server.Listen(server.Options{Config: config.New(), FreePort: true})
 			require.NoError(b, err)
 			go srv.Serve()
 			defer srv.Close()

@@ -1,5 +1,7 @@
 package server
 
+import "sync"
+
 // free returns the space to read into, which is never empty. It may move or replace
 // the buffer, which invalidates all arguments.
 //
@@ -71,6 +73,22 @@ func (r *reader) release() {
 	r.base = r.pos
 }
 
+// lent are buffers of connections that wait for input, of minBuffer bytes each.
+var lent = sync.Pool{New: func() any { return new([minBuffer]byte) }}
+
+// lend gives an empty buffer of the usual size to other connections, until free is
+// called: the many that are idle need none. It invalidates what release does.
+func (r *reader) lend() {
+	if len(r.buf) != minBuffer || r.start != r.end || r.full {
+		return
+	}
+	for _, args := range [][][]byte{r.args, r.earlier} {
+		clear(args[:cap(args)]) // they would keep the buffer alive
+	}
+	lent.Put((*[minBuffer]byte)(r.buf))
+	r.buf, r.start, r.end, r.pos, r.base = nil, 0, 0, 0, 0
+}
+
 // missing returns how many bytes the scan is known to need, at least 1.
 func (r *reader) missing() int {
 	if r.bulk == noBulk {
@@ -92,7 +110,13 @@ func (r *reader) grown() int {
 }
 
 // resize moves the unread bytes to the front of a new buffer.
-func (r *reader) resize(size int) { r.move(make([]byte, size)) }
+func (r *reader) resize(size int) {
+	if size == minBuffer {
+		r.move(lent.Get().(*[minBuffer]byte)[:])
+		return
+	}
+	r.move(make([]byte, size))
+}
 
 func (r *reader) move(buf []byte) {
 	// The old arguments would keep the old buffer alive.

@@ -177,3 +177,26 @@ func TestReaderFreeTwice(t *testing.T) {
 	size := len(r.free())
 	require.Len(t, r.free(), size)
 }
+
+// TestLend: a buffer is lent only while it holds nothing, and what follows is read as ever.
+func TestLend(t *testing.T) {
+	r := newReader(defaultLimits())
+	feed := func(text string) { r.filled(copy(r.free(), text)) }
+	feed("PING\r\nECHO a")
+	_, ok, err := r.next()
+	require.True(t, ok && err == nil)
+	r.lend()
+	require.NotNil(t, r.buf, "a part of a command is there")
+	feed("bc\r\n")
+	args, ok, err := r.next()
+	require.True(t, ok && err == nil)
+	require.Equal(t, [][]byte{[]byte("ECHO"), []byte("abc")}, args)
+	r.lend()
+	require.Nil(t, r.buf)
+	require.Equal(t, [][]byte{nil, nil}, args[:2], "they would keep the buffer alive")
+	r.lend()
+	feed("*1\r\n$4\r\nPING\r\n")
+	args, ok, err = r.next()
+	require.True(t, ok && err == nil)
+	require.Equal(t, [][]byte{[]byte("PING")}, args)
+}

@@ -40,9 +40,11 @@ type node struct {
 
 // fabric are the nodes of one test. They have no periodic work but what until does.
 type fabric struct {
-	t     *testing.T
-	held  bool // redis-servers' clocks stand, but for jumps
-	nodes []*node
+	t    *testing.T
+	held bool // redis-servers' clocks stand, but for jumps
+	// program is what runs as redis-server: one of oracle.Others.
+	program string
+	nodes   []*node
 }
 
 // fabricTimeout bounds, in real time, how long a test waits for what does not come about.
@@ -69,7 +71,7 @@ func (f *fabric) nodeOn(k kind, on disk.FS, directives ...string) *node {
 		if err := find(); err != nil {
 			t.Skip("there is no redis-server on this machine to be the other half: ", err)
 		}
-		o := oracle.Options{RealTime: !f.held, Args: directives}
+		o := oracle.Options{RealTime: !f.held, Args: directives, Program: f.program}
 		if f.held {
 			o.NowMs = time.Now().UnixMilli()
 		}

@@ -49,13 +49,13 @@ func TestReadsOnceARequest(t *testing.T) {
 		calls++
 		return s.readOnce(fd)
 	}
-	buf := make([]byte, 64)
-	_, err = s.read(buf, func(n int) []byte {
+	in := newReader(limits{})
+	_, err = s.readInto(in, func(n int) bool {
 		turns++
-		sent, err := s.writeSome(buf[:n])
+		sent, err := s.writeSome(in.buf[:n])
 		require.NoError(t, err)
 		require.Equal(t, n, sent)
-		return buf
+		return true
 	})
 	require.ErrorIs(t, err, io.EOF)
 	require.NoError(t, <-client)

@@ -22,9 +22,10 @@ type socket struct {
 	closed           atomic.Bool // shutdown was called
 
 	in       transfer
-	blocking bool               // the read blocks if there is nothing
-	waits    int                // how often a read found nothing more and waited
-	onRead   func(n int) []byte // see read; may be nil
+	blocking bool             // the read blocks if there is nothing
+	waits    int              // how often a read found nothing more and waited
+	from     *reader          // whose buffer is read into; nil: in.buf
+	onRead   func(n int) bool // see readInto; may be nil
 
 	out transfer
 }
@@ -57,23 +58,29 @@ func newSocket(nc net.Conn) *socket {
 
 // read is like net.Conn's Read: it blocks, within the read deadline, until
 // something arrives.
+func (s *socket) read(b []byte) (n int, err error) {
+	s.in, s.blocking, s.from, s.onRead = transfer{buf: b}, true, nil, nil
+	return s.in.done(s.raw.Read(s.reading))
+}
+
+// readInto is read for a reader, which has no buffer while nothing arrives.
 //
-// If no more has arrived, as between a request and the next, read calls onRead
-// instead of returning. If that returns a buffer, read waits for input into it
-// without trying to read first: half of the reads for a client that waits for each
-// reply would find nothing. If it returns nil, read returns 0. As the next system
-// call is made only at new input, the deadline, or the connection's end, onRead
-// must have dealt with everything else, and must have written: the failing write
-// notices a reset that came with the data.
-func (s *socket) read(b []byte, onRead func(n int) []byte) (n int, err error) {
-	s.in, s.blocking, s.onRead = transfer{buf: b}, true, onRead
+// If no more has arrived, as between a request and the next, readInto calls onRead
+// instead of returning. If that returns true, readInto waits for input without trying
+// to read first: half of the reads for a client that waits for each reply would find
+// nothing. If it returns false, readInto returns 0. As the next system call is made
+// only at new input, the deadline, or the connection's end, onRead must have dealt
+// with everything else, and must have written: the failing write notices a reset that
+// came with the data.
+func (s *socket) readInto(r *reader, onRead func(n int) bool) (n int, err error) {
+	s.in, s.blocking, s.from, s.onRead = transfer{}, true, r, onRead
 	return s.in.done(s.raw.Read(s.reading))
 }
 
 // readSome reads what has arrived, without blocking. It returns 0 and no error if
 // there is nothing or the client has closed its sending side.
 func (s *socket) readSome(b []byte) (n int, err error) {
-	s.in, s.blocking, s.onRead = transfer{buf: b}, false, nil
+	s.in, s.blocking, s.from, s.onRead = transfer{buf: b}, false, nil, nil
 	if n, err = s.in.done(s.raw.Read(s.reading)); errors.Is(err, io.EOF) {
 		err = nil
 	}
@@ -101,6 +108,9 @@ func (s *socket) readOnce(fd uintptr) (finished bool) {
 			s.in.err = net.ErrClosed
 			return true
 		}
+		if s.from != nil {
+			s.in.buf = s.from.free()
+		}
 		s.order.set(orderReading)
 		n, all, e := s.inq.read(fd, s.in.buf)
 		if e != 0 || n == 0 {
@@ -113,16 +123,22 @@ func (s *socket) readOnce(fd uintptr) (finished bool) {
 			continue
 		case e == syscall.EAGAIN:
 			s.waits++
+			if s.from != nil {
+				s.from.lend()
+			}
 			return !s.blocking
 		case e != 0:
 			s.in.err = e
 		case n == 0:
 			s.in.err = io.EOF
 		case all && s.onRead != nil:
-			s.in.buf = s.onRead(n)
+			waits := s.onRead(n)
 			s.order.set(orderIdle)
 			s.waits++
-			return s.in.buf == nil
+			if waits {
+				s.from.lend()
+			}
+			return !waits
 		default:
 			s.in.n = n
 		}

@@ -66,7 +66,7 @@ func (w *wire) Read(b []byte) (int, error) {
 		return w.Conn.Read(b)
 	}
 	if !w.readsSome {
-		return w.socket.read(b, nil)
+		return w.socket.read(b)
 	}
 	n, err := w.socket.readSome(b)
 	if n == 0 && err == nil {

@@ -27,6 +27,7 @@ type fake struct {
 	answer func(args []string) string // protected by mu; "" hangs up
 	calls  []string                   // protected by mu: what was asked, but for the handshake
 	conns  []net.Conn                 // protected by mu
+	open   int                        // protected by mu: connections that are not closed
 }
 
 // newFake starts a node.
@@ -44,8 +45,14 @@ func newFake(t *testing.T, answer func(args []string) string) *fake {
 			}
 			f.mu.Lock()
 			f.conns = append(f.conns, nc)
+			f.open++
 			f.mu.Unlock()
-			served.Go(func() { f.serve(nc) })
+			served.Go(func() {
+				f.serve(nc)
+				f.mu.Lock()
+				defer f.mu.Unlock()
+				f.open--
+			})
 		}
 	})
 	t.Cleanup(func() {

@@ -72,8 +72,8 @@ func (l *limits) recover(x *unit, reply []byte) bool {
 // it. One that is about a key says nothing about other calls.
 func refusesFunctions(reply []byte) bool {
 	text := strings.ToLower(errorText(reply))
-	return strings.HasPrefix(text, "err unknown command") ||
-		strings.HasPrefix(text, "err unknown subcommand") ||
+	return strings.HasPrefix(text, "err unknown command") || strings.HasPrefix(text,
+		"err unknown subcommand") ||
 		strings.HasPrefix(text, "noperm") && strings.Contains(text, " to run the '")
 }
 

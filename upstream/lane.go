@@ -48,6 +48,7 @@ type lane struct {
 	waiting []*job // protected by mu
 	queued  int    // protected by mu: commands in waiting
 	running bool   // protected by mu: somebody sends
+	retired bool   // protected by mu: the connection is closed when nothing waits
 }
 
 // submit queues a job. If inline is true and nobody sends, the caller does, and submit returns
@@ -112,10 +113,25 @@ func (l *lane) send() (more bool) {
 		}
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	more = len(l.waiting) > 0
 	l.running = more
+	over := l.retired && !more
+	l.mu.Unlock()
+	if over {
+		_ = l.client.Close()
+	}
 	return more
+}
+
+// retire closes the connection as soon as nothing waits. Commands that come later fail unsent.
+func (l *lane) retire() {
+	l.mu.Lock()
+	l.retired = true
+	over := !l.running
+	l.mu.Unlock()
+	if over {
+		_ = l.client.Close()
+	}
 }
 
 // take removes jobs for one pipeline.

@@ -91,19 +91,31 @@ func (n *node) lane(db, proto int) *lane {
 	return l
 }
 
-// close closes the node's connections.
+// close closes the node's connections. Commands that are under way fail.
 func (n *node) close() {
+	for _, l := range n.detach() {
+		_ = l.client.Close()
+	}
+}
+
+// retire closes each of the node's connections when it has the replies to what was queued on it.
+func (n *node) retire() {
+	for _, l := range n.detach() {
+		l.retire()
+	}
+}
+
+// detach closes the connections that nobody uses and returns the lanes, which the node then no longer has.
+func (n *node) detach() map[laneKey]*lane {
 	n.mu.Lock()
 	n.closed = true
 	lanes, idle := n.lanes, n.idle
 	n.lanes, n.idle = make(map[laneKey]*lane), nil
 	n.mu.Unlock()
-	for _, l := range lanes {
-		_ = l.client.Close()
-	}
 	for _, c := range idle {
 		c.close()
 	}
+	return lanes
 }
 
 // An unsent is the error of a command that was not sent, so that it can be repeated.

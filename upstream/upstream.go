@@ -127,7 +127,8 @@ func (u *Upstream) node(addr string) *node {
 	return n
 }
 
-// retain closes the nodes that are not in keep.
+// retain retires the nodes that are not in keep. While roles change, a reading may lack a node that still
+// answers.
 func (u *Upstream) retain(keep map[*node]bool) {
 	var gone []*node
 	u.mu.Lock()
@@ -140,7 +141,7 @@ func (u *Upstream) retain(keep map[*node]bool) {
 	}
 	u.mu.Unlock()
 	for _, n := range gone {
-		n.close()
+		n.retire()
 	}
 }
 

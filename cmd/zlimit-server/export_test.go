@@ -51,7 +51,8 @@ func callHere(t *testing.T, srv *server.Server, words ...any) any {
 	return reply
 }
 
-// TestExportSecured: keys are moved to a server, and back, that admits only TLS and a user.
+// TestExportSecured: keys are moved to a server, and back, that admits only TLS with a certificate,
+// and a user.
 func TestExportSecured(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -64,8 +65,8 @@ func TestExportSecured(t *testing.T) {
 	cert, key, err := pair.Write(dir, "one")
 	require.NoError(t, err)
 	secured := serveHere(t, "--tls-port", "1", "--tls-cert-file", cert, "--tls-key-file", key,
-		"--tls-ca-cert-file", caFile,
-		"--user", "mover", "on", ">secret", "~*", "&*", "+@all", "--user", "default", "off")
+		"--tls-ca-cert-file",
+		caFile, "--user", "mover", "on", ">secret", "~*", "&*", "+@all", "--user", "default", "off")
 	plain := serveHere(t)
 	callHere(t, plain, "SET", "k", "v")
 	to, from := "rediss+single://"+secured.TLSAddr().String(), "redis+single://@"+plain.Addr().String()
@@ -116,12 +117,12 @@ func TestExportSecured(t *testing.T) {
 	out, err = runExportOf(t, append([]string{to, "--dir", dir}, login...)...)
 	require.NoError(t, err, out)
 
-	wrong := append(login[:len(login):len(login)], "--upstream-password", "no")
 	for want, args := range map[string][]string{
 		"unknown authority": {to, "--from", from},
-		"WRONGPASS":         append([]string{to, "--from", from}, wrong...),
-		"with --from only":  append([]string{to, "--from", from, "--appendonly", "yes"}, login...),
-		"needs a password":  {to, "--from", from, "--upstream-user", "mover"},
+		"WRONGPASS": append(append([]string{to, "--from", from}, login...),
+			"--upstream-password", "no"),
+		"--appendonly: with --from": append([]string{to, "--from", from, "--appendonly", "yes"}, login...),
+		"needs a password":          {to, "--from", from, "--upstream-user", "mover"},
 	} {
 		out, err := runExportOf(t, args...)
 		require.Error(t, err)

@@ -18,7 +18,7 @@ import (
 // keys, as on one server.
 func TestPlainClient(t *testing.T) {
 	t.Parallel()
-	r := startRig(t, nodes.Options{Masters: 3})
+	r := startRig(t, nodes.Options{Masters: 3}, patient)
 	c := plainClient(r.addrs()[0])
 	defer c.Close()
 	ctx := t.Context()
@@ -67,7 +67,7 @@ func askLimit(t *testing.T, c redis.UniversalClient, key string, n int) (granted
 // keep the keys of a user together.
 func TestClusterClients(t *testing.T) {
 	t.Parallel()
-	r := startRig(t, nodes.Options{Masters: 3})
+	r := startRig(t, nodes.Options{Masters: 3}, patient)
 	c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: r.addrs()[:1]})
 	defer c.Close()
 	plain := plainClient(r.addrs()[1])
@@ -100,7 +100,7 @@ func TestPythonCluster(t *testing.T) {
 	if _, err := exec.LookPath(python); err != nil {
 		t.Skip("go run -C compat/run . --tests --only cluster installs redis-py first")
 	}
-	r := startRig(t, nodes.Options{Masters: 3})
+	r := startRig(t, nodes.Options{Masters: 3}, patient)
 	host, port, _ := strings.Cut(r.addrs()[0], ":")
 	const program = `
 import sys

@@ -52,7 +52,7 @@ func fillIdle(t *testing.T, addr string, n int) {
 // is exceeded across the moves, and no unit is lost or counted twice.
 func TestExport(t *testing.T) {
 	t.Parallel()
-	r := startRig(t, nodes.Options{Masters: 3})
+	r := startRig(t, nodes.Options{Masters: 3}, patient)
 	first, last := startServer(t), startServer(t)
 	fillIdle(t, first, 20_000)
 	d := startLoad(t, 2, first)
@@ -99,7 +99,7 @@ func TestExportNothing(t *testing.T) {
 // TestExportFiles: the keys of a log and of a snapshot move, with the instants at which they end.
 func TestExportFiles(t *testing.T) {
 	t.Parallel()
-	r := startRig(t, nodes.Options{Masters: 3})
+	r := startRig(t, nodes.Options{Masters: 3}, patient)
 	for i, directives := range [][]string{{"--appendonly", "yes"}, {"--dbfilename", "kept.rdb"}} {
 		dir := t.TempDir()
 		directives = append(directives, "--dir", dir)

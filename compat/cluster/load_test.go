@@ -50,6 +50,7 @@ type caller struct {
 	tag    int
 	client atomic.Pointer[redis.Client]
 	calls  []call
+	ended  atomic.Int64 // calls, also those that have failed
 	oks    atomic.Int64 // replies without an error
 }
 
@@ -103,6 +104,7 @@ func (d *load) run(ctx context.Context, c *caller) {
 		}
 		one := d.ask(c)
 		c.calls = append(c.calls, one)
+		c.ended.Add(1)
 		if one.err != nil {
 			next.Reset(afterError)
 			continue
@@ -139,13 +141,24 @@ func (d *load) ask(c *caller) call {
 // awaitReplies waits until each caller has had n replies more.
 func (d *load) awaitReplies(t *testing.T, n int64) {
 	t.Helper()
+	d.awaitCount(t, n, func(c *caller) int64 { return c.oks.Load() })
+}
+
+// awaitCalls waits until n calls more of each caller have ended, whatever it got.
+func (d *load) awaitCalls(t *testing.T, n int64) {
+	t.Helper()
+	d.awaitCount(t, n, func(c *caller) int64 { return c.ended.Load() })
+}
+
+func (d *load) awaitCount(t *testing.T, n int64, count func(c *caller) int64) {
+	t.Helper()
 	before := make([]int64, len(d.callers))
 	for i, c := range d.callers {
-		before[i] = c.oks.Load()
+		before[i] = count(c)
 	}
 	await(t, "replies", func() error {
 		for i, c := range d.callers {
-			if got := c.oks.Load() - before[i]; got < n {
+			if got := count(c) - before[i]; got < n {
 				return fmt.Errorf("%s has %d replies", c.name, got)
 			}
 		}

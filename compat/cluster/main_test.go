@@ -40,6 +40,10 @@ func run(m *testing.M) (status int, err error) {
 	return m.Run(), nil
 }
 
+// patient lets gateways wait for nodes on a busy machine: longer than they ever need, and less than callers
+// wait.
+const patient = "upstream-timeout 8000"
+
 // A rig is a cluster with two gateways.
 type rig struct {
 	*nodes.Cluster

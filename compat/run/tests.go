@@ -25,7 +25,7 @@ type suite struct {
 	dir          string
 	preparations []preparation
 	command      []string
-	byName       bool // runs only if --only names it: its faults need the cores for themselves
+	alone        bool // runs when the others are done: what it tests needs the cores for itself
 }
 
 func testSuites(root string) []suite {
@@ -40,10 +40,10 @@ func testSuites(root string) []suite {
 			command: []string{"go", "test", "-count=1", "-parallel=3", "./..."},
 		},
 		{
-			name: "cluster", dir: at("compat/cluster"), byName: true,
+			name: "cluster", dir: at("compat/cluster"), alone: true,
 			preparations: []preparation{pythonPreparation("python", at("compat/python"))},
 			// Tests wait for nodes more than they compute.
-			command: []string{"go", "test", "-count=1", "-parallel=3", "./..."},
+			command: []string{"go", "test", "-count=1", "-parallel=3", "-p=1", "./..."},
 		},
 		{name: "terminal", dir: at("compat/terminal"), command: []string{"go", "test", "-count=1", "./..."}},
 		{
@@ -56,8 +56,8 @@ func testSuites(root string) []suite {
 	}
 }
 
-// runTests runs all suites concurrently and prints a line for each. ok reports that all
-// passed.
+// runTests runs the suites concurrently, then those that run alone, and prints a line for each. ok
+// reports that all passed.
 func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok bool, err error) {
 	suites := testSuites(root)
 	if o.only != "" {
@@ -66,8 +66,6 @@ func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok
 		if len(suites) != len(names) {
 			return false, fmt.Errorf("--only: not all of %q are suites", o.only)
 		}
-	} else {
-		suites = slices.DeleteFunc(suites, func(s suite) bool { return s.byName })
 	}
 	stamps := filepath.Join(root, "compat", ".bin")
 	if err := os.MkdirAll(stamps, 0o755); err != nil {
@@ -85,20 +83,29 @@ func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok
 		wait sync.WaitGroup
 		mu   sync.Mutex // protects stdout
 	)
+	one := func(i int) {
+		begin := time.Now()
+		errs[i] = suites[i].run(ctx, stamps, server)
+		verdict := "ok"
+		if errs[i] != nil {
+			verdict = "FAILED: " + errs[i].Error()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(stdout, "tests in %-9s %6.1f s  %s\n", suites[i].name, time.Since(begin).Seconds(),
+			verdict)
+	}
 	for i, s := range suites {
-		wait.Go(func() {
-			begin := time.Now()
-			errs[i] = s.run(ctx, stamps, server)
-			verdict := "ok"
-			if errs[i] != nil {
-				verdict = "FAILED: " + errs[i].Error()
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			fmt.Fprintf(stdout, "tests in %-9s %6.1f s  %s\n", s.name, time.Since(begin).Seconds(), verdict)
-		})
+		if !s.alone {
+			wait.Go(func() { one(i) })
+		}
 	}
 	wait.Wait()
+	for i, s := range suites {
+		if s.alone {
+			one(i)
+		}
+	}
 	return errors.Join(errs...) == nil, nil
 }
 

@@ -107,3 +107,37 @@ func TestJava(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, reports, 6, strings.Join(reports, "\n"))
 }
+
+// TestJavaFirstTest builds the project that the README shows, from its two files.
+func TestJavaFirstTest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("downloads artifacts")
+	}
+	t.Parallel()
+	f := testFrame(t)
+	out, err := builtPackages()
+	require.NoError(t, err)
+	readme, err := os.ReadFile("../java/README.md")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for after, path := range map[string]string{
+		"as `src/test/java/example/FirstTest.java`:\n\n```java\n": "src/test/java/example/FirstTest.java",
+		"and `mvn test` runs it:\n\n```xml\n":                     "pom.xml",
+	} {
+		_, text, ok := strings.Cut(string(readme), after)
+		require.True(t, ok, path)
+		text, _, _ = strings.Cut(text, "```")
+		path = filepath.Join(dir, filepath.FromSlash(path))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	pom, err := os.ReadFile(filepath.Join(dir, "pom.xml"))
+	require.NoError(t, err)
+	require.Contains(t, string(pom), "<artifactId>zlimit-junit</artifactId>\n      <version>"+f.version+"</version>")
+	mvn, err := newMaven(filepath.Join(dir, "maven"), filepath.Join(out, "java"))
+	require.NoError(t, err)
+	require.NoError(t, mvn.run(t.Context(), dir, []string{"XDG_CACHE_HOME=" + filepath.Join(dir, "cache")}, "test"))
+	report, err := os.ReadFile(filepath.Join(dir, "target", "surefire-reports", "example.FirstTest.txt"))
+	require.NoError(t, err)
+	require.Contains(t, string(report), "Tests run: 1, Failures: 0")
+}

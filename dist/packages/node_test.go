@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+var nodes = flag.String("nodes", "", "further `versions` of Node to run the checks with, as npm's package node has "+
+	"them: 22,24")
 
 func TestTarballsAreReproducible(t *testing.T) {
 	requireReproducible(t, func(f *frame) error { return buildNode(t.Context(), f) })
@@ -104,9 +108,21 @@ func TestNode(t *testing.T) {
 	checks, err := filepath.Glob(filepath.Join(dir, "checks", "*.test.*js"))
 	require.NoError(t, err)
 	require.NotEmpty(t, checks)
-	runIn(t, dir, "env", append([]string{
-		fmt.Sprintf("ZLIMIT_STARTS=%d", *servers), "node", "--test", "--test-timeout=600000",
-	}, checks...)...)
+	check := func(node string) {
+		runIn(t, dir, "env", append([]string{
+			fmt.Sprintf("ZLIMIT_STARTS=%d", *servers), node, "--test", "--test-timeout=600000",
+		}, checks...)...)
+	}
+	check("node")
+	for version := range strings.FieldsFuncSeq(*nodes, func(r rune) bool { return r == ',' }) {
+		other := filepath.Join(t.TempDir(), "node")
+		require.NoError(t, os.Mkdir(other, 0o755))
+		runIn(t, other, "npm", "install", "--prefix", other, "--no-audit", "--no-fund", "--no-update-notifier",
+			"node@"+version)
+		node := filepath.Join(other, "node_modules", ".bin", "node")
+		require.Contains(t, runIn(t, other, node, "--version"), "v"+version)
+		check(node)
+	}
 }
 
 // useTarballs makes a project depend on the tarballs of a folder. All platforms are named, so

@@ -126,6 +126,36 @@ func TestPython(t *testing.T) {
 	require.NoError(t, os.WriteFile(typed, []byte("import zlimit\n\n"+
 		"def test(zlimit: zlimit.Server) -> None:\n    zlimit.clock.advance(seconds=1)\n    "+
 		"zlimit.faults.inject('loading', times=2)\n"), 0o644))
+	sources, err := filepath.Abs("../python/src")
+	require.NoError(t, err)
+	runIn(t, dir, filepath.Join(dir, "env", "bin", "vermin"), "--no-tips", "--violations", "-t=3.9-",
+		"--eval-annotations", sources) // nothing in them is newer than Python 3.9
 	runIn(t, dir, python, "-m", "mypy", "--strict", "--cache-dir", os.DevNull, "-p", "zlimit")
 	runIn(t, dir, python, "-m", "mypy", "--strict", "--cache-dir", os.DevNull, "typed.py")
+}
+
+// TestWheelOfPlatform asks pip which wheel it installs on other platforms.
+func TestWheelOfPlatform(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs pip")
+	}
+	t.Parallel()
+	out, err := builtPackages()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	python := filepath.Join(dir, "env", "bin", "python")
+	runIn(t, dir, "python3", "-m", "venv", "env")
+	for platform, want := range map[string]string{
+		"manylinux2014_aarch64": "aarch64", "musllinux_1_1_x86_64": "musllinux_1_1_x86_64",
+		"macosx_15_0_arm64": "macosx_12_0_arm64", "macosx_11_0_arm64": "any", "win_amd64": "any",
+	} {
+		to := filepath.Join(dir, platform)
+		runIn(t, dir, python, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps",
+			"--no-index", "--find-links", filepath.Join(out, "python"), "--only-binary=:all:",
+			"--platform", platform, "-d", to, "zlimit")
+		wheels, err := filepath.Glob(filepath.Join(to, "*.whl"))
+		require.NoError(t, err)
+		require.Len(t, wheels, 1, platform)
+		require.True(t, strings.HasSuffix(wheels[0], want+".whl"), "%s: %s", platform, wheels[0])
+	}
 }

@@ -27,7 +27,6 @@ var Extra = []Note{
 		"From Redis 7.4: connections that watch keys, and the keys.",
 	},
 	{"Clients", "total_blocking_keys", "From Redis 7.2: keys that blocked connections wait for."},
-	{"Memory", "number_of_compiled_scripts", "Scripts that run without the interpreter."},
 	{"Memory", "gc_cycles", "Collections of Go's since the start."},
 	{"Memory", "mem_rl_doctor mem_rl_top mem_rl_trace", "What RL.DOCTOR, RL.TOP and RL.TRACE keep."},
 	{"Memory", "maxmemory_reserve", "By how much keys are evicted earlier, to leave room for garbage."},

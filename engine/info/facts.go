@@ -29,7 +29,6 @@ type Facts struct {
 
 	Clients     ClientFacts
 	Memory      memory.Facts
-	Compiled    int            // for Memory: the scripts that run without the interpreter
 	Persistence durable.Status // for Persistence
 	Activity    StatFacts      // for Stats
 	Keyspace    store.Figures  // for Keyspace and Stats

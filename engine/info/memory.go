@@ -24,7 +24,6 @@ func writeMemory(f *Facts, w *writer) {
 	w.bytesAs("used_memory_lua", 0, func() { w.put("used_memory_vm_eval", 0) })
 	w.put("used_memory_scripts_eval", scripts.Bytes)
 	w.put("number_of_cached_scripts", scripts.Cached)
-	w.put("number_of_compiled_scripts", f.Compiled)
 	w.put("number_of_functions", libraries.Functions)
 	w.put("number_of_libraries", libraries.Libraries)
 	w.put("used_memory_vm_functions", 0)

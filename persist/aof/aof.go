@@ -16,6 +16,9 @@
 //	#ZC:<length>:<crc32c>    trailer: the checksum of the <length> bytes before it,
 //	                         header included
 //
+// If a batch has a group of several commands, MULTI and EXEC are around all of the
+// batch, not around each group: it is written at once anyway.
+//
 // With these lines a reader can tell a tail torn by a power cut, which nobody was
 // promised, from damage to synced data (verify.go). Files without them, as Redis
 // writes, are read by Redis' rules.
@@ -40,10 +43,11 @@ const (
 )
 
 // A Group holds the changes of one command, script or EXEC (see store/effects).
-// AppendTo appends them as commands for a reader whose selected database is db, and
-// returns the database selected afterwards. -1 means none yet.
+// AppendBareTo appends them as commands for a reader whose selected database is db, and
+// returns the database selected afterwards; -1 means none yet. whole says that no
+// reader may run a part of them.
 type Group interface {
-	AppendTo(buf []byte, db int) (out []byte, selected int)
+	AppendBareTo(buf []byte, db int) (out []byte, selected int, whole bool)
 }
 
 // Options configures a log.

@@ -6,8 +6,13 @@ import (
 	"strconv"
 )
 
-// headerRoom is the maximum length of a batch header.
-const headerRoom = 64
+// headerRoom is the maximum length of a batch header, with MULTI behind it.
+const headerRoom = 64 + len(multi)
+
+const (
+	multi = "*1\r\n$5\r\nMULTI\r\n"
+	exec  = "*1\r\n$4\r\nEXEC\r\n"
+)
 
 const (
 	ownPrefix     = "#Z"

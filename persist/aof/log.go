@@ -23,7 +23,7 @@ type Log struct {
 
 	end      atomic.Int64          // position after the last append; changes under mu
 	synced   atomic.Int64          // position up to which everything is on disk; changes under mu
-	buffered atomic.Int64          // bytes in memory; changes under mu
+	buffered atomic.Int64          // bytes in memory, without the open chunk; changes under mu
 	fault    atomic.Pointer[error] // why writes should be refused; changes under mu
 
 	mu         sync.Mutex    // protects the fields below; held for memory only
@@ -31,7 +31,9 @@ type Log struct {
 	queue      []chunk       // full chunks, oldest first
 	inflight   *chunk        // the chunk being written, or that failed to be
 	spare      [][]byte      // buffers for reuse
+	unused     int           // how many of spare were there all the time since trimSpare
 	selected   int           // the selected database of a reader of the file
+	closeAt    int           // the size at which a chunk is closed
 	nowMs      int64         // the latest instant appended
 	epoch      int           // of the file that Append's bytes go to
 	written    int64         // position up to which everything is in the files
@@ -69,6 +71,7 @@ type chunk struct {
 	end    int64 // position after the chunk
 	nowMs  int64
 	epoch  int
+	whole  bool   // no reader may run a part of it
 	sealed []byte // with header and trailer, as written
 }
 
@@ -103,19 +106,20 @@ func (l *Log) Append(g Group, nowMs int64) (end int64) {
 		c.buf = l.buffer()
 	}
 	before := len(c.buf)
-	c.buf, l.selected = g.AppendTo(c.buf, l.selected)
-	n := int64(len(c.buf) - before)
+	var whole bool
+	c.buf, l.selected, whole = g.AppendBareTo(c.buf, l.selected)
+	if whole {
+		c.whole = true
+	}
 	l.nowMs = max(l.nowMs, nowMs)
 	c.nowMs = l.nowMs
-	end = l.end.Add(n)
+	end = l.end.Load() + int64(len(c.buf)-before)
+	l.end.Store(end)
 	c.end, c.epoch = end, l.epoch
-	switch {
-	case l.closed, l.abandoned():
+	if l.closed || l.broken != nil && l.abandoned() {
 		c.buf = c.buf[:before]
-	case l.buffered.Add(n) > 4*l.o.Limit:
-		l.abandon(errBehind, l.epoch)
-	default:
-		if len(c.buf) >= chunkSize {
+	} else {
+		if len(c.buf) >= l.closeAt {
 			l.closeChunk()
 		}
 		l.wakeWriter()
@@ -138,9 +142,14 @@ func (l *Log) abandoned() bool { return l.broken != nil && l.epoch <= l.brokenAt
 
 // closeChunk queues the open chunk. Requires mu.
 func (l *Log) closeChunk() {
-	if l.open.len() > 0 {
-		l.queue = append(l.queue, l.open)
-		l.open = chunk{}
+	n := l.open.len()
+	if n == 0 {
+		return
+	}
+	l.queue = append(l.queue, l.open)
+	l.open = chunk{}
+	if l.buffered.Add(int64(n)) > 4*l.o.Limit {
+		l.abandon(errBehind, l.epoch)
 	}
 }
 
@@ -149,16 +158,28 @@ func (l *Log) buffer() []byte {
 	if n := len(l.spare); n > 0 {
 		b := l.spare[n-1]
 		l.spare = l.spare[:n-1]
+		l.unused = min(l.unused, n-1)
 		return b[:headerRoom]
 	}
 	return make([]byte, headerRoom, chunkSize+chunkSize/4)
 }
 
+// maxSpare is how many buffers are kept for reuse: what busy clients append while the writer waits for a
+// processor.
+const maxSpare = 32
+
 // recycle keeps a buffer for reuse unless a large group has grown it. Requires mu.
 func (l *Log) recycle(b []byte) {
-	if len(l.spare) < 8 && cap(b) <= 2*chunkSize {
+	if len(l.spare) < maxSpare && cap(b) <= 2*chunkSize {
 		l.spare = append(l.spare, b)
 	}
+}
+
+// trimSpare releases the buffers that were not needed since its last call. Requires mu.
+func (l *Log) trimSpare() {
+	kept := len(l.spare) - l.unused
+	clear(l.spare[kept:])
+	l.spare, l.unused = l.spare[:kept], kept
 }
 
 // End returns the position after the last append. Read under the locks of some keys, it
@@ -254,7 +275,7 @@ func (l *Log) Drain() error {
 	}()
 	return l.await(nil, func() (done bool, err error) {
 		switch err := l.Err(); {
-		case err != nil || l.buffered.Load() == 0:
+		case err != nil || l.held() == 0:
 			return true, err
 		case l.closed || l.starting():
 			return true, ErrClosed
@@ -262,6 +283,9 @@ func (l *Log) Drain() error {
 		return false, nil
 	})
 }
+
+// held returns the bytes in memory. Requires mu.
+func (l *Log) held() int64 { return l.buffered.Load() + int64(l.open.len()) }
 
 // HasSpace reports whether WaitForSpace would return at once.
 func (l *Log) HasSpace() bool { return l.buffered.Load() <= l.o.Limit }
@@ -346,8 +370,6 @@ func (l *Log) drop(epoch int) {
 	}
 	if l.open.epoch <= epoch {
 		l.open = chunk{}
-	} else {
-		held += int64(l.open.len())
 	}
 	l.buffered.Store(held)
 }

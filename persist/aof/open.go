@@ -64,7 +64,7 @@ func Begin(o Options) (*Log, error) {
 
 func newLog(o Options, man manifest) *Log {
 	l := &Log{
-		o: o, selected: -1, changed: make(chan struct{}),
+		o: o, selected: -1, closeAt: int(min(chunkSize, o.Limit)), changed: make(chan struct{}),
 		writeGate: newGate(), syncGate: newGate(),
 		wake: make(chan struct{}, 1), flush: make(chan struct{}, 1), stop: make(chan struct{}),
 	}

@@ -28,7 +28,7 @@ func (l *Log) Status() Status {
 	s := Status{
 		NeedsRewrite: l.broken != nil, Starting: l.starting(),
 		Rewriting: l.re.active, Failures: l.re.failures,
-		Size: l.re.restSize, BaseSize: l.re.baseSize, Incrs: len(l.re.man.incrs), Buffered: l.buffered.Load(),
+		Size: l.re.restSize, BaseSize: l.re.baseSize, Incrs: len(l.re.man.incrs), Buffered: l.held(),
 		End: l.end.Load(), Written: l.written, Synced: l.synced.Load(),
 		LastSyncMs: l.lastSync, Syncing: l.syncing, Delayed: l.delayed, InstantMs: l.nowMs,
 	}
@@ -39,5 +39,9 @@ func (l *Log) Status() Status {
 	return s
 }
 
-// Buffered returns how many bytes wait in memory. It takes no lock.
-func (l *Log) Buffered() int64 { return l.buffered.Load() }
+// Buffered returns how many bytes wait in memory.
+func (l *Log) Buffered() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held()
+}

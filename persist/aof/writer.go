@@ -76,14 +76,15 @@ func (l *Log) nextChunk(target int64) *chunk {
 	case l.broken != nil, l.failed != nil && !l.retry, l.written >= target:
 		return nil
 	case l.inflight != nil:
-	case len(l.queue) > 0:
-		c := l.queue[0]
-		l.queue = append(l.queue[:0], l.queue[1:]...)
-		l.inflight = &c
-	case l.open.len() > 0:
-		c := l.open
-		l.open = chunk{}
-		l.inflight = &c
+	default:
+		if len(l.queue) == 0 {
+			l.closeChunk()
+		}
+		if len(l.queue) > 0 {
+			c := l.queue[0]
+			l.queue = append(l.queue[:0], l.queue[1:]...)
+			l.inflight = &c
+		}
 	}
 	return l.inflight
 }
@@ -151,7 +152,7 @@ func (l *Log) finishWrite(c *chunk, f *file, err error) (text string, ok bool) {
 	l.inflight = nil
 	full := l.buffered.Load() > l.o.Limit
 	left := l.buffered.Add(-int64(c.len()))
-	if full && left <= l.o.Limit || left == 0 && l.drains > 0 {
+	if full && left <= l.o.Limit || l.drains > 0 && l.held() == 0 {
 		l.broadcast()
 	}
 	l.recycle(c.buf)
@@ -185,9 +186,16 @@ func (l *Log) seal(c *chunk) {
 	l.mu.Unlock()
 	var buf [headerRoom]byte
 	lead := appendHeader(buf[:0], c.nowMs, synced)
+	if c.whole {
+		lead = append(lead, multi...)
+	}
 	start := headerRoom - len(lead)
 	copy(c.buf[start:], lead)
-	batch, n := c.buf[start:], len(c.buf)
+	n := len(c.buf)
+	if c.whole {
+		c.buf = append(c.buf, exec...)
+	}
+	batch := c.buf[start:]
 	c.buf = appendTrailer(c.buf, len(batch), crc32.Checksum(batch, castagnoli))
 	c.sealed = c.buf[start:]
 	c.buf = c.buf[:n]
@@ -288,6 +296,9 @@ func (l *Log) Tick(nowMs int64) {
 	defer l.mu.Unlock()
 	if nowMs < l.ticked { // the machine's clock was set back
 		l.lastSync, l.tried = nowMs-everyMs, nowMs-everyMs
+	}
+	if nowMs/everyMs != l.ticked/everyMs {
+		l.trimSpare()
 	}
 	l.ticked = nowMs
 	if l.closed || l.broken != nil {

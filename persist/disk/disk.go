@@ -129,20 +129,33 @@ const (
 	syncBytes  = 4 << 20
 )
 
-// syncing syncs a large file piece by piece. A single sync at the end would delay the
-// syncs of other files.
+// syncing starts writing a large file to disk piece by piece. Left to the sync at the end, it would delay the
+// syncs of other files. To sync each piece would take as long, but wait: the thread that waits may be the
+// only one that runs goroutines.
 type syncing struct {
-	f     File
-	since int
+	f         File
+	written   int64
+	requested int64 // up to here the system was asked to write to disk
+}
+
+// startsSync is a File that can be asked to write a part of it to disk, without waiting and without a
+// promise.
+type startsSync interface {
+	startSync(from, to int64) error
 }
 
 func (s *syncing) Write(p []byte) (int, error) {
 	n, err := s.f.Write(p)
-	if s.since += n; err == nil && s.since >= syncBytes {
-		s.since = 0
-		err = s.f.Sync()
+	s.written += int64(n)
+	if err != nil || s.written-s.requested < syncBytes {
+		return n, err
 	}
-	return n, err
+	from := s.requested
+	s.requested = s.written
+	if f, ok := s.f.(startsSync); ok {
+		return n, f.startSync(from, s.written)
+	}
+	return n, s.f.Sync()
 }
 
 // Exists reports whether a file or directory exists.

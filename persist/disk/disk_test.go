@@ -1,6 +1,7 @@
 package disk_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -194,3 +195,46 @@ func TestNamesOutsideAreRefused(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// countingFS counts the syncs of files.
+type countingFS struct {
+	disk.FS
+	syncs *int
+}
+
+func (c countingFS) Create(name string) (disk.File, error) {
+	f, err := c.FS.Create(name)
+	return countingFile{f, c.syncs}, err
+}
+
+type countingFile struct {
+	disk.File
+	syncs *int
+}
+
+func (f countingFile) Sync() error {
+	*f.syncs++
+	return f.File.Sync()
+}
+
+// TestWriteFileInPieces checks that a large file on a disk that only knows Sync is synced in pieces, and that
+// the system's is written whole.
+func TestWriteFileInPieces(t *testing.T) {
+	piece := bytes.Repeat([]byte("0123456789abcdef"), 4096)
+	const pieces = 200
+	write := func(w io.Writer) error {
+		for range pieces {
+			if _, err := w.Write(piece); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	on := disk.OS(t.TempDir())
+	require.NoError(t, disk.WriteFile(on, "f", "temp-f", write))
+	require.Len(t, content(t, on, "f"), pieces*len(piece))
+
+	syncs := 0
+	require.NoError(t, disk.WriteFile(countingFS{crashdisk.New(1).FS(), &syncs}, "f", "temp-f", write))
+	require.Equal(t, 1+pieces*len(piece)/(4<<20), syncs)
+}

@@ -43,8 +43,16 @@ const FooterSize = 2 + 8
 
 // Open checks a payload's footer and returns the payload without it.
 func Open(b []byte) ([]byte, error) {
+	if len(b) < FooterSize || VersionOf(b) > Newest {
+		return nil, ErrFooter
+	}
+	return OpenAny(b)
+}
+
+// OpenAny is Open for a payload of whatever version. Its types may be unknown.
+func OpenAny(b []byte) ([]byte, error) {
 	end := len(b) - FooterSize
-	if end < 0 || VersionOf(b) > Newest || binary.LittleEndian.Uint64(b[end+2:]) != Checksum(0, b[:end+2]) {
+	if end < 0 || binary.LittleEndian.Uint64(b[end+2:]) != Checksum(0, b[:end+2]) {
 		return nil, ErrFooter
 	}
 	return b[:end], nil

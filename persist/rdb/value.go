@@ -47,6 +47,31 @@ func Restore(payload []byte, l Limits) (value any, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return decode(body, l)
+}
+
+// Convert returns a payload of DUMP that Redis 7.0 and zlimit restore. One of their version or an older one
+// is returned as it is. One of a newer version is decoded and written anew: 11 is of Redis 7.2, 12 of 7.4 and
+// 8, 80 of Valkey 9. All of them write a value by the types that 7.0 or 7.2 has, unless it needs what is new.
+// Then, as for a hash with deadlines of fields, the error wraps ErrUnsupported. Other errors are those of
+// Restore.
+func Convert(payload []byte) ([]byte, error) {
+	body, err := dump.OpenAny(payload)
+	if err != nil || Common(payload) {
+		return payload, err
+	}
+	value, err := decode(body, Limits{
+		HashEntries: 128, HashValue: 64, SetInts: 512, ZSetEntries: 128, ZSetValue: 64, // Redis' defaults
+	})
+	if err != nil {
+		return nil, err
+	}
+	var d Dumper
+	return d.Dump(value, false), nil
+}
+
+// decode decodes a payload without its footer.
+func decode(body []byte, l Limits) (value any, err error) {
 	d := newDecoder(l)
 	d.validator.src.reset(body)
 	typ, err := d.validator.src.byte()

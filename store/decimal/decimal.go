@@ -1,5 +1,5 @@
-// Package decimal parses integers in their canonical form, in which Redis stores a text as a number. It is
-// not a general parser; strconv formats.
+// Package decimal parses and appends integers in their canonical form, in which Redis stores a text as a
+// number. It is not a general parser.
 //
 // This package is internal to zlimit: it may change in any release.
 package decimal

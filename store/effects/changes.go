@@ -109,6 +109,8 @@ func (g *Group) ChangedKey(kind Kind, db int, key string) {
 	}
 }
 
+var delHead = NewHead(2, "DEL")
+
 // Expired records that a key was found expired, and adds the DEL that results. It accounts for the DEL only,
 // not for what the current command does.
 func (g *Group) Expired(db int, key string) { g.removed(Expired, expired, db, key) }
@@ -117,9 +119,9 @@ func (g *Group) Expired(db int, key string) { g.removed(Expired, expired, db, ke
 func (g *Group) Evicted(db int, key string) { g.removed(Evicted, evicted, db, key) }
 
 func (g *Group) removed(kind Kind, e Event, db int, key string) {
-	g.begin(db, 2)
-	g.Text("DEL")
-	g.Text(key)
+	if g.begin(db) {
+		g.bytes = appendBulk(append(g.bytes, delHead...), key)
+	}
 	if g.wanted&(Tracked|e.Class) != 0 {
 		g.keys = append(g.keys, key...)
 		g.addChange(kind, db, e, len(key))

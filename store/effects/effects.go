@@ -5,8 +5,6 @@
 // This package is internal to zlimit: it may change in any release.
 package effects
 
-import "strconv"
-
 // A Group is what one command, script or EXEC does to the keyspace. It is atomic: several commands are
 // wrapped in MULTI and EXEC, unless Cut separates them. The zero value is ready; reusing a Group does not
 // allocate. It belongs to whoever holds the shards concerned.
@@ -16,6 +14,8 @@ type Group struct {
 	changes  []Change
 	keys     []byte // keys of the changes, concatenated
 	messages int    // how many of commands are messages
+	mixed    bool   // commands are of several databases
+	parts    int    // how many of commands are the first of a part
 
 	wanted   Flags
 	unlogged bool  // commands are not wanted
@@ -44,10 +44,9 @@ const maxRetained = 64 << 10
 
 // Reset empties the group.
 func (g *Group) Reset() {
-	*g = Group{
-		bytes: g.bytes[:0], commands: g.commands[:0], changes: g.changes[:0], keys: g.keys[:0],
-		wanted: g.wanted, unlogged: g.unlogged,
-	}
+	g.bytes, g.commands, g.changes, g.keys = g.bytes[:0], g.commands[:0], g.changes[:0], g.keys[:0]
+	g.messages, g.mixed, g.parts, g.event = 0, false, 0, Event{}
+	g.changed, g.accounted, g.cut = false, false, false
 	if cap(g.bytes) > maxRetained {
 		g.bytes, g.commands = nil, nil
 	}
@@ -63,36 +62,47 @@ func (g *Group) Add(db int, args ...[]byte) {
 }
 
 func (g *Group) add(db int, args [][]byte) {
-	g.begin(db, len(args))
-	for _, a := range args {
-		g.Bytes(a)
+	if !g.begin(db) {
+		return
 	}
+	b := appendHead(g.bytes, '*', len(args))
+	for _, a := range args {
+		b = appendBulk(b, a)
+	}
+	g.bytes = b
 }
 
 // Begin is Add for n arguments that follow one by one, through Bytes, Text and Int.
 func (g *Group) Begin(db, n int) {
 	g.accounted = true
-	g.begin(db, n)
+	if g.begin(db) {
+		g.bytes = appendHead(g.bytes, '*', n)
+	}
 }
 
-func (g *Group) begin(db, n int) {
+// Start is Begin for a command whose first words are head and key.
+func (g *Group) Start(db int, head Head, key []byte) {
+	g.accounted = true
+	if g.begin(db) {
+		g.bytes = appendBulk(append(g.bytes, head...), key)
+	}
+}
+
+// begin adds a command without words. It reports false if commands are not wanted.
+func (g *Group) begin(db int) bool {
 	if g.unlogged {
-		return
+		return false
 	}
 	first := g.cut || len(g.commands) == 0
+	if first {
+		g.parts++
+	}
+	if len(g.commands) > 0 && g.commands[0].db != db {
+		g.mixed = true
+	}
 	g.commands = append(g.commands, command{start: len(g.bytes), db: db, first: first})
 	g.cut = false
-	g.bytes = appendHead(g.bytes, '*', n)
-}
-
-func appendHead(b []byte, kind byte, n int) []byte {
-	switch {
-	case n < 10:
-		return append(b, kind, '0'+byte(n), '\r', '\n')
-	case n < 100:
-		return append(b, kind, '0'+byte(n/10), '0'+byte(n%10), '\r', '\n')
-	}
-	return append(strconv.AppendInt(append(b, kind), int64(n), 10), '\r', '\n')
+	return true
 }
 
 // Message adds a command that changes nothing: replicas get it between the others, a log does not.
@@ -103,28 +113,6 @@ func (g *Group) Message(args ...[]byte) {
 	g.add(0, args)
 	g.commands[len(g.commands)-1].message = true
 	g.messages++
-}
-
-// Bytes adds an argument to the last begun command.
-func (g *Group) Bytes(arg []byte) {
-	if g.unlogged {
-		return
-	}
-	g.bytes = append(append(appendHead(g.bytes, '$', len(arg)), arg...), '\r', '\n')
-}
-
-// Text is Bytes for a string.
-func (g *Group) Text(arg string) {
-	if g.unlogged {
-		return
-	}
-	g.bytes = append(append(appendHead(g.bytes, '$', len(arg)), arg...), '\r', '\n')
-}
-
-// Int is Bytes for an integer.
-func (g *Group) Int(arg int64) {
-	var digits [20]byte
-	g.Bytes(strconv.AppendInt(digits[:0], arg, 10))
 }
 
 // Separate separates what follows from what precedes: no MULTI contains both. Reclaimed keys, for example,
@@ -157,63 +145,4 @@ func (g *Group) Leave(m Mark, db int, args [][]byte) {
 		g.add(db, args)
 	}
 	g.changed, g.accounted, g.event = m.changed, m.accounted, m.event
-}
-
-const (
-	multi = "*1\r\n$5\r\nMULTI\r\n"
-	exec  = "*1\r\n$4\r\nEXEC\r\n"
-)
-
-// AppendTo appends the group, without messages, to a log in which database db is selected, or -1 for none,
-// and returns the database that is selected afterwards.
-func (g *Group) AppendTo(buf []byte, db int) (out []byte, selected int) {
-	return g.appendTo(buf, db, false)
-}
-
-// AppendAllTo is AppendTo with messages.
-func (g *Group) AppendAllTo(buf []byte, db int) (out []byte, selected int) {
-	return g.appendTo(buf, db, true)
-}
-
-func (g *Group) appendTo(buf []byte, db int, messages bool) (out []byte, selected int) {
-	for i := 0; i < len(g.commands); {
-		end, n := i, 0
-		for ; end < len(g.commands) && (end == i || !g.commands[end].first); end++ {
-			if messages || !g.commands[end].message {
-				n++
-			}
-		}
-		begun := false
-		for ; i < end; i++ {
-			c := &g.commands[i]
-			if c.message && !messages {
-				continue
-			}
-			if !c.message && c.db != db {
-				db = c.db
-				buf = appendSelect(buf, db)
-			}
-			if n > 1 && !begun {
-				buf = append(buf, multi...)
-			}
-			begun = true
-			next := len(g.bytes)
-			if i+1 < len(g.commands) {
-				next = g.commands[i+1].start
-			}
-			buf = append(buf, g.bytes[c.start:next]...)
-		}
-		if n > 1 {
-			buf = append(buf, exec...)
-		}
-	}
-	return buf, db
-}
-
-func appendSelect(b []byte, db int) []byte {
-	var digits [20]byte
-	text := strconv.AppendInt(digits[:0], int64(db), 10)
-	b = append(b, "*2\r\n$6\r\nSELECT\r\n"...)
-	b = appendHead(b, '$', len(text))
-	return append(append(b, text...), '\r', '\n')
 }

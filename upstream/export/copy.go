@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/zlimit/zlimit/persist/rdb"
 )
 
 // batch is how many keys are copied with one round trip to the source and one to the destination.
@@ -70,6 +72,13 @@ func (m *move) copyKeys(ctx context.Context, s *source, keys []string) error {
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return fmt.Errorf("DUMP %q: %w", key, err)
 		}
+		var converted []byte
+		if err == nil {
+			var refused error
+			if converted, refused = rdb.Convert([]byte(payload)); refused != nil {
+				return fmt.Errorf("%q cannot be moved: %w", key, refused)
+			}
+		}
 		until, untilErr := states[i].until.Int64()
 		if untilErr != nil {
 			return fmt.Errorf("PEXPIRETIME %q: %w", key, untilErr)
@@ -78,7 +87,7 @@ func (m *move) copyKeys(ctx context.Context, s *source, keys []string) error {
 			written[i] = write.Do(ctx, "DEL", key)
 			continue
 		}
-		written[i] = write.Do(ctx, "RESTORE", key, max(until, 0), payload, "REPLACE", "ABSTTL")
+		written[i] = write.Do(ctx, "RESTORE", key, max(until, 0), converted, "REPLACE", "ABSTTL")
 	}
 	_, _ = write.Exec(ctx) // each has its own error
 	for i, reply := range written {

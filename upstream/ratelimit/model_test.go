@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
 
@@ -28,14 +30,14 @@ func (u *upstream) content(dump bool) string {
 	keys := append([]string{"new", "third"}, modelKeys...)
 	for _, key := range keys {
 		u.send([]byte("TYPE"), []byte(key))
-		u.send([]byte("PEXPIRETIME"), []byte(key))
+		u.send([]byte(u.deadlineCommand()), []byte(key))
 		if dump {
 			u.send([]byte("DUMP"), []byte(key))
 		}
 	}
 	for _, key := range keys {
 		kind := string(u.reply())
-		fmt.Fprintf(&b, "%s %s %s", key, kind, u.reply())
+		fmt.Fprintf(&b, "%s %s %s", key, kind, u.deadline(u.reply()))
 		if dump {
 			fmt.Fprintf(&b, "%q\n", u.reply())
 		} else {
@@ -49,6 +51,22 @@ func (u *upstream) content(dump bool) string {
 		b.WriteString(u.contentOf(key))
 	}
 	return b.String()
+}
+
+func (u *upstream) deadlineCommand() string {
+	if u.old {
+		return "PTTL"
+	}
+	return "PEXPIRETIME"
+}
+
+// deadline returns the reply of PEXPIRETIME for that of the deadline command.
+func (u *upstream) deadline(reply []byte) []byte {
+	left, err := strconv.ParseInt(strings.TrimSpace(string(reply[1:])), 10, 64)
+	if !u.old || err != nil || left < 0 {
+		return reply
+	}
+	return fmt.Appendf(nil, ":%d\r\n", u.nowMs+left)
 }
 
 func (u *upstream) contentOf(key string) string {
@@ -240,6 +258,39 @@ func TestFunctionsOnRedis(t *testing.T) {
 			below := startRedis(t)
 			below.load(ratelimit.Library())
 			require.Empty(t, compare(t, startZlimit(t), below, 100+seed, 300))
+		})
+	}
+}
+
+// Without functions the same decisions are a script.
+func TestScriptsOnRedis(t *testing.T) {
+	below := startRedis(t)
+	below.loadScript(ratelimit.Script())
+	require.Empty(t, compare(t, startZlimit(t), below, 100, 300))
+}
+
+// TestOtherReleases: so do the releases that ORACLE_SERVERS names, by functions or, before 7.0, by scripts.
+func TestOtherReleases(t *testing.T) {
+	if err := oracle.Find(); err != nil {
+		t.Skip(err)
+	}
+	programs, err := oracle.Others()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, program := range programs {
+		t.Run(filepath.Base(program), func(t *testing.T) {
+			below := startRelease(t, program)
+			if oracle.Release(program) >= 700 {
+				below.load(ratelimit.Library())
+			} else {
+				below.old = true
+				below.loadScript(ratelimit.Script())
+			}
+			for seed := range uint64(2) {
+				below.do("FLUSHALL")
+				require.Empty(t, compare(t, startZlimit(t), below, 100+seed, 300))
+			}
 		})
 	}
 }

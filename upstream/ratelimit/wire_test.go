@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -28,7 +29,10 @@ type upstream struct {
 	conn  net.Conn
 	r     *bufio.Reader
 	set   func(nowMs int64) error
+	nowMs int64
 	redis bool // it is redis-server
+	// scripts says that functions are called as scripts, and old that there is no PEXPIRETIME.
+	scripts, old bool
 }
 
 func startZlimit(t *testing.T) *upstream {
@@ -55,9 +59,25 @@ func startRedis(t *testing.T) *upstream {
 	if err := oracle.Find(); err != nil {
 		t.Skip(err)
 	}
-	r, err := oracle.Start(oracle.Options{NowMs: startNowMs})
+	return startRelease(t, "")
+}
+
+// startRelease starts the server of another release.
+func startRelease(t *testing.T, program string) *upstream {
+	t.Helper()
+	r, err := oracle.Start(oracle.Options{NowMs: startNowMs, Program: program})
+	if r != nil {
+		t.Cleanup(func() { require.NoError(t, r.Close()) })
+	}
+	for range 20 { // Valkey 9 goes on by a clock of its own
+		if err == nil {
+			err = r.SetClock(startNowMs)
+		}
+	}
+	if program != "" && errors.Is(err, oracle.ErrClock) {
+		t.Skip(err)
+	}
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	conn, err := r.Dial()
 	require.NoError(t, err)
 	u := newUpstream(t, conn, r.SetClock)
@@ -67,8 +87,12 @@ func startRedis(t *testing.T) *upstream {
 
 func newUpstream(t *testing.T, conn net.Conn, set func(nowMs int64) error) *upstream {
 	t.Cleanup(func() { require.NoError(t, conn.Close()) })
-	u := &upstream{t: t, conn: conn, r: bufio.NewReader(conn), set: set}
-	require.NoError(t, set(startNowMs))
+	u := &upstream{t: t, conn: conn, r: bufio.NewReader(conn)}
+	u.set = func(nowMs int64) error {
+		u.nowMs = nowMs
+		return set(nowMs)
+	}
+	require.NoError(t, u.set(startNowMs))
 	return u
 }
 
@@ -122,6 +146,25 @@ func (u *upstream) load(library string) {
 	require.Equal(u.t, "$", string(u.reply()[:1]))
 }
 
+// loadScript makes the upstream decide by scripts.
+func (u *upstream) loadScript(source string) {
+	u.scripts = true
+	u.send([]byte("SCRIPT"), []byte("LOAD"), []byte(source))
+	require.Equal(u.t, "$", string(u.reply()[:1]))
+}
+
+// words returns what is sent for a call.
+func (u *upstream) words(call interface {
+	AppendFCall([][]byte) [][]byte
+	AppendEval([][]byte) [][]byte
+},
+) [][]byte {
+	if u.scripts {
+		return call.AppendEval(nil)
+	}
+	return call.AppendFCall(nil)
+}
+
 var rows = func() map[string]*commands.Command {
 	rows := make(map[string]*commands.Command)
 	for i := range commands.RateLimits {
@@ -157,7 +200,7 @@ func (u *upstream) call(line string) string {
 	if refusal != "" {
 		return refusal
 	}
-	u.send(call.AppendFCall(nil)...)
+	u.send(u.words(call)...)
 	return encode(call.Reply(c, u.reply()))
 }
 
@@ -172,7 +215,7 @@ func (u *upstream) callAll(lines []string) (replies []string) {
 		require.True(u.t, calls[0].Combines(call), "%s and %s", lines[0], line)
 	}
 	batch := ratelimit.Combine(calls)
-	u.send(batch.AppendFCall(nil)...)
+	u.send(u.words(batch)...)
 	for i, part := range batch.Split(u.reply()) {
 		replies = append(replies, encode(calls[i].Reply(contexts[i], part)))
 	}

@@ -23,8 +23,8 @@ type Options struct {
 	Masters int
 	// Replicas is the number of replicas of each master.
 	Replicas int
-	// NodeTimeout is cluster-node-timeout; a failover begins when a master has been silent for
-	// about twice as long. 0 means two seconds.
+	// NodeTimeout is cluster-node-timeout: how long a master is silent before others take it for failed. 0
+	// means 15 seconds, as in Redis, so that no master fails because the machine is busy.
 	NodeTimeout time.Duration
 	// Proxied gives each node a Proxy, whose address is the one that it announces.
 	Proxied bool
@@ -58,7 +58,7 @@ type Node struct {
 func Start(ctx context.Context, dir string, o Options) (*Cluster, error) {
 	o.Program = cmp.Or(o.Program, os.Getenv("CLUSTER_SERVER"), "redis-server")
 	if o.NodeTimeout == 0 {
-		o.NodeTimeout = 2 * time.Second
+		o.NodeTimeout = 15 * time.Second
 	}
 	path, err := exec.LookPath(o.Program)
 	if err != nil {
@@ -83,6 +83,9 @@ func (c *Cluster) create(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := c.setNodeTimeout(ctx, startTimeout); err != nil {
+		return err
+	}
 	masters := c.Nodes[:c.options.Masters]
 	for i, n := range masters {
 		first, next := i*slots/len(masters), (i+1)*slots/len(masters)
@@ -103,7 +106,24 @@ func (c *Cluster) create(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.AwaitReady(ctx)
+	if err := c.AwaitReady(ctx); err != nil {
+		return err
+	}
+	return c.setNodeTimeout(ctx, c.options.NodeTimeout)
+}
+
+// startTimeout is cluster-node-timeout while a cluster starts: the shorter it is, the more often nodes tell
+// each other what they know.
+const startTimeout = 2 * time.Second
+
+func (c *Cluster) setNodeTimeout(ctx context.Context, timeout time.Duration) error {
+	for _, n := range c.Nodes {
+		ms := strconv.FormatInt(timeout.Milliseconds(), 10)
+		if err := n.ConfigSet(ctx, "cluster-node-timeout", ms).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // startNode starts a node that knows no other.
@@ -145,7 +165,7 @@ func (c *Cluster) startNode(ctx context.Context) (*Node, error) {
 	c.Nodes = append(c.Nodes, n)
 	return n, Await(ctx, n.Name+" answers", func() error {
 		if err := n.Running(); err != nil {
-			return err
+			return errors.Join(err, errors.New(n.Log(3)))
 		}
 		id, err := n.Do(ctx, "CLUSTER", "MYID").Text()
 		n.ID = id

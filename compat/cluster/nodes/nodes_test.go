@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,9 @@ func TestCluster(t *testing.T) {
 		t.Skip(err)
 	}
 	ctx := t.Context()
-	c, err := Start(ctx, t.TempDir(), Options{Masters: 3, Replicas: 1, Proxied: true})
+	c, err := Start(ctx, t.TempDir(), Options{
+		Masters: 3, Replicas: 1, Proxied: true, NodeTimeout: 5 * time.Second,
+	})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs()})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -17,11 +18,15 @@ import (
 // Patience is far more than anything here takes on a busy machine.
 const Patience = 90 * time.Second
 
-// Await calls check until it returns nil.
+// Await calls check until it returns nil, for as long as Patience.
 func Await(ctx context.Context, what string, check func() error) error {
+	return awaitFor(ctx, Patience, what, check)
+}
+
+func awaitFor(ctx context.Context, patience time.Duration, what string, check func() error) error {
 	retry := time.NewTicker(20 * time.Millisecond)
 	defer retry.Stop()
-	for deadline := time.Now().Add(Patience); ; {
+	for deadline := time.Now().Add(patience); ; {
 		err := check()
 		if err == nil {
 			return nil
@@ -37,18 +42,26 @@ func Await(ctx context.Context, what string, check func() error) error {
 	}
 }
 
+// Ports are chosen below those that systems choose for connections, so that nobody takes one while its server
+// is away.
+const firstPort, lastPort = 10_000, 32_000
+
 // freePorts returns ports of loopback where nobody listens.
 func freePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+	var ports []int
+	for range 1000 {
+		if len(ports) == n {
+			return ports, nil
 		}
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		l, err := net.Listen("tcp4", Addr(port))
+		if err != nil {
+			continue
+		}
+		defer l.Close() // not before all are chosen
+		ports = append(ports, port)
 	}
-	return ports, nil
+	return nil, fmt.Errorf("no %d ports from %d to %d are free", n, firstPort, lastPort)
 }
 
 // Addr returns the address of a port of loopback.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -33,13 +34,13 @@ func (n *Node) view(ctx context.Context) (map[string]view, error) {
 	return found, nil
 }
 
-// owners returns which masters have which slots, in a form to compare.
+// owners returns which masters have which slots, and which nodes are their replicas, in a form to compare.
 func (n *Node) owners(ctx context.Context) (string, error) {
 	all, err := n.view(ctx)
 	var lines []string
 	for id, v := range all {
-		if len(v.slots) > 0 {
-			lines = append(lines, id+" "+strings.Join(v.slots, " "))
+		if len(v.slots) > 0 || v.master != "-" {
+			lines = append(lines, id+" "+v.master+" "+strings.Join(v.slots, " "))
 		}
 	}
 	slices.Sort(lines)
@@ -117,23 +118,36 @@ func (c *Cluster) ownerBy(ctx context.Context, by *Node, slot int) (*Node, error
 // that.
 func (c *Cluster) AwaitOwner(ctx context.Context, slot int, before *Node) (owner *Node, err error) {
 	err = Await(ctx, before.Name+" is replaced", func() error {
-		owner = nil
-		for _, n := range c.Nodes {
-			if n.Running() != nil {
-				continue
-			}
-			now, err := c.ownerBy(ctx, n, slot)
-			if err != nil {
-				return err
-			}
-			if now == before || owner != nil && now != owner {
-				return fmt.Errorf("%s says that slot %d has %s", n.Name, slot, now.Name)
-			}
-			owner = now
-		}
-		return nil
+		owner, err = c.otherOwner(ctx, slot, before)
+		return err
 	})
 	return owner, err
+}
+
+// AwaitOwnerFor is AwaitOwner for a time only.
+func (c *Cluster) AwaitOwnerFor(ctx context.Context, patience time.Duration, slot int, before *Node) error {
+	return awaitFor(ctx, patience, before.Name+" is replaced", func() error {
+		_, err := c.otherOwner(ctx, slot, before)
+		return err
+	})
+}
+
+// otherOwner returns the owner of a slot on which all nodes that run agree, unless it is the one before.
+func (c *Cluster) otherOwner(ctx context.Context, slot int, before *Node) (owner *Node, err error) {
+	for _, n := range c.Nodes {
+		if n.Running() != nil {
+			continue
+		}
+		now, err := c.ownerBy(ctx, n, slot)
+		if err != nil {
+			return nil, err
+		}
+		if now == before || owner != nil && now != owner {
+			return nil, fmt.Errorf("%s says that slot %d has %s", n.Name, slot, now.Name)
+		}
+		owner = now
+	}
+	return owner, nil
 }
 
 // Addrs returns the addresses of all nodes, as clients are given them.

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/zlimit/zlimit/compat/cluster/nodes"
 )
@@ -36,7 +37,9 @@ func run(ctx context.Context, server string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	c, err := nodes.Start(ctx, dir, nodes.Options{Masters: 3, Replicas: 1})
+	c, err := nodes.Start(ctx, dir, nodes.Options{
+		Masters: 3, Replicas: 1, NodeTimeout: 2 * time.Second,
+	})
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,9 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -143,14 +145,15 @@ def test_command_without_permission_to_execute(tmp_path, traces):
     traces.require_none()
 
 
-def test_read_only_home(tmp_path, monkeypatch):
-    home = tmp_path / "home"
-    home.mkdir(mode=0o500)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.chdir(home)
-    with zlimit.Server() as server:
-        assert server.execute("PING") == "PONG"
-    assert os.listdir(home) == []
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="nobody can write into /proc, not even root")
+@pytest.mark.parametrize("folder", ["/proc", "/nonexistent"])
+def test_read_only_home(folder):
+    code = "import zlimit\nwith zlimit.Server() as server: print(server.execute('PING'))"
+    environment = {**os.environ, "HOME": folder, "TMPDIR": folder, "XDG_CACHE_HOME": folder, "PYTHONPATH": ""}
+    said = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd="/proc", capture_output=True, text=True
+    )
+    assert said.stdout == "PONG\n", said.stderr
 
 
 def test_no_binary(tmp_path):
@@ -194,6 +197,32 @@ def test_log_of_any_length():
             server.execute("DEBUG", "LOG", "x" * 200 + f" {i}")
         eventually(lambda: server.log.endswith("2999"))
         assert len(server.log.splitlines()) == 1000
+
+
+def test_log_position_waits_for_what_was_logged():
+    release = threading.Event()
+
+    class Slow(deque):
+        def append(self, line):
+            release.wait(60)
+            super().append(line)
+
+    with zlimit.Server() as server:
+        server._lines = Slow(server._lines)
+        server.execute("DEBUG", "LOG", "before")
+        threading.Timer(0.05, release.set).start()
+        position = server.log_position
+        server.execute("DEBUG", "LOG", "after")
+        lines = server.log_since(position).splitlines()
+        assert [line.split("LOG: ")[1] for line in lines] == ["after"]
+
+
+@pytest.mark.parametrize("directives", [["--enable-debug-command", "no"], ["--logfile", os.devnull]])
+def test_log_position_without_marks(directives):
+    with zlimit.Server(*directives) as server:
+        assert server.log_since(server.log_position) == ""
+        os.kill(server.pid, signal.SIGKILL)
+        server.log_since(server.log_position)
 
 
 def test_without_redis_py(monkeypatch):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 STARTING = 30.0
 ENDING = 5.0
+MARKING = 1.0  # it takes this long only if the log goes elsewhere
 LINES = 1000
 
 
@@ -77,6 +78,8 @@ class Server:
         self._control: Optional[Connection] = None
         self._lines: deque[str] = deque(maxlen=LINES)
         self._read = 0
+        self._mark = ""
+        self._marked = threading.Event()
 
     def start(self) -> Server:
         """Start the server. When start returns, it answers."""
@@ -137,6 +140,9 @@ class Server:
                 self._ready = dict(word.split("=", 1) for word in line.split()[1:])
                 ready.set()
                 continue
+            if self._mark and self._mark in line:
+                self._marked.set()
+                continue
             self._lines.append(line)
             self._read += 1
         process.stdout.close()
@@ -194,13 +200,27 @@ class Server:
 
     def log_since(self, position: int) -> str:
         """Return the lines of the log since an earlier log_position, as far as they are kept."""
+        self._await_log()
         count = min(self._read - position, len(self._lines))
         return "\n".join(list(self._lines)[len(self._lines) - count :])
 
     @property
     def log_position(self) -> int:
-        """How many lines of the log were read."""
+        """How many lines the server has logged."""
+        self._await_log()
         return self._read
+
+    def _await_log(self) -> None:
+        """Wait until everything was read that the server has logged: replies may come sooner than lines."""
+        if self._process is None:
+            return
+        self._mark = secrets.token_hex(8)
+        self._marked.clear()
+        try:
+            self._debug("LOG", self._mark)
+        except (OSError, ReplyError, DebugDisabledError):
+            return  # it has ended, or has no debug commands
+        self._marked.wait(MARKING)
 
     def client(self, **options: Any) -> redis.Redis:
         """Return a client of redis-py, with its options: ``decode_responses=True`` for example."""

@@ -8,7 +8,7 @@ import java.util.Arrays;
 import redis.clients.jedis.Jedis;
 
 /** Prints the median time from the call that starts a server to its first reply. */
-final class StartTime {
+public final class StartTime {
     private interface Way {
         /** Starts a server, calls PING, and returns what ends the server. */
         AutoCloseable start() throws Exception;

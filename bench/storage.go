@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// storageRows returns what keeping data costs. They are measured by name, or with the matrix: they write
+// gigabytes.
+func storageRows() []row {
+	closed := func(name, about string, floor float64, pipeline int, sides []contender) row {
+		return row{
+			name: name, about: about, floor: floor, pipeline: pipeline, sides: sides,
+			connections: 50, keys: 10_000, quota: perMinute,
+		}
+	}
+	everysec := func(name, about string, f flow) row {
+		return closed(name, about+" with a log, appendfsync everysec, against without", 0.9, 16, []contender{
+			{program: ourServer, name: "ours with a log", flow: f, flags: logFlags(name, "everysec")},
+			{program: ourServer, name: "ours without", flow: f},
+		})
+	}
+	allow := everysec("everysec-16", "RL.ALLOW", rlAllow)
+	allow.mix, allow.renew = admitting, true
+	add := everysec("everysec-zadd-16", "ZADD", zadd)
+	add.renew = true
+	always := closed("always-1", "INCR with appendfsync always", 0.9, 1, both(increment))
+	for i := range always.sides {
+		c := &always.sides[i]
+		c.flags = logFlags(always.name+"-"+string(c.program), "always")
+	}
+	return []row{
+		allow, add, everysec("everysec-set-16", "SET of 16 bytes", set), always,
+		{
+			name:  "bgsave",
+			about: "BGSAVE of a million limiters' keys, and RL.ALLOW 10,000 times a second meanwhile",
+			floor: 0.5, measure: saving,
+		},
+	}
+}
+
+// logFlags switches the append-only log on, in a directory of the row's own. Rewrites would fall into some
+// rounds only.
+func logFlags(row, fsync string) []string {
+	return []string{
+		"--appendonly", "yes", "--appendfsync", fsync, "--appenddirname", row,
+		"--auto-aof-rewrite-percentage", "0",
+	}
+}
+
+// A job is a BGSAVE that a paced load waits for. A nil job is none.
+type job struct {
+	server  *serverProcess
+	started bool
+	began   time.Duration
+	asked   time.Duration
+	took    time.Duration // 0: not done yet
+}
+
+func (j *job) over() bool { return j != nil && j.took > 0 }
+
+// look starts the job, and later asks, fifty times a second, whether it is done.
+func (j *job) look(now time.Duration) error {
+	if j == nil || j.over() || j.started && now-j.asked < 20*time.Millisecond {
+		return nil
+	}
+	j.asked = now
+	if !j.started {
+		j.started, j.began = true, now
+		_, err := j.server.ask("BGSAVE")
+		return err
+	}
+	info, err := j.server.ask("INFO", "persistence")
+	if err == nil && strings.Contains(info, "rdb_bgsave_in_progress:0") {
+		j.took = now - j.began
+		if !strings.Contains(info, "rdb_last_bgsave_status:ok") {
+			err = fmt.Errorf("BGSAVE failed: %s", info)
+		}
+	}
+	return err
+}
+
+// saving compares the time of a BGSAVE with Redis', and p99 during it with p99 when nothing happens.
+func saving(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	const keys, perSecond = 1_000_000, 10_000
+	var results []result
+	var times []figure
+	var seconds [][]float64
+	for _, c := range against(rlAllow, evalsha) {
+		c.flags = []string{"--dbfilename", r.name + "-" + string(c.program) + ".rdb"}
+		s, err := b.start(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		defer s.stop()
+		if err := s.fillLimiters(ctx, keys); err != nil {
+			return nil, err
+		}
+		l := b.pace(s, c.flow, 10_000, generous)
+		if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm up
+			return nil, err
+		}
+		var quiet, loud, took []float64
+		var loads []*tally
+		for range b.rounds {
+			before, err := l.paced(ctx, perSecond, nil)
+			if err != nil {
+				return nil, err
+			}
+			with := *l
+			with.job, with.duration = &job{server: s}, ioTimeout
+			during, err := with.paced(ctx, perSecond, nil)
+			if err != nil {
+				return nil, err
+			}
+			loads = append(loads, before, during)
+			quiet = append(quiet, ms(before.latency.quantile(0.99)))
+			loud = append(loud, ms(during.latency.quantile(0.99)))
+			took = append(took, with.job.took.Seconds())
+			n := len(quiet) - 1
+			say("%s: p99: quiet %.3f ms, during a BGSAVE of %.2f s %.3f ms", s.name, quiet[n], took[n],
+				loud[n])
+		}
+		s.stop()
+		floor := 0.0
+		if len(results) == 0 {
+			floor = 1 / 1.5
+		}
+		res := lower(r.name+"-p99-"+s.name, "p99 of "+r.about, "ms", floor,
+			figure{Name: s.name + " saving", Value: median(loud)},
+			figure{Name: s.name + " quiet", Value: median(quiet)})
+		res.Ratio = compare(quiet, loud)
+		res.warnAway(loads)
+		results = append(results, res)
+		times = append(times, figure{Name: s.name, Value: median(took)})
+		seconds = append(seconds, took)
+	}
+	res := lower(r.name, "seconds of "+r.about, "s", r.target(b.quick), times[0], times[1])
+	res.Ratio = compare(seconds[1], seconds[0])
+	return append(results, res), nil
+}
