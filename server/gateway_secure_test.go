@@ -249,15 +249,20 @@ func TestGatewayStartErrors(t *testing.T) {
 		{"redis://gate@h", nil, `the user "gate" needs a password`},
 		{"redis://h", []string{"--upstream-user", "gate"}, `the user "gate" needs a password`},
 		{
-			"redis+sentinel://h/m", []string{"--upstream-sentinel-user", "watcher"},
+			"redis+sentinel://h/m",
+			[]string{"--upstream-sentinel-user", "watcher"},
 			`the user "watcher" needs a password`,
 		},
-		{"rediss://h", []string{"--upstream-tls-ca-cert-file", "none"},
-			"upstream-tls-ca-cert-file: open none"},
+		{
+			"rediss://h",
+			[]string{"--upstream-tls-ca-cert-file", "none"},
+			"upstream-tls-ca-cert-file: open none",
+		},
 		{"rediss://h", []string{"--upstream-tls-ca-cert-file", c.key}, "upstream-tls-ca-cert-file has no"},
 		{"rediss://h", []string{"--upstream-tls-cert-file", c.cert}, "upstream-tls-cert-file: open :"},
 		{
-			"rediss://h", []string{"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", c.rsaKey},
+			"rediss://h",
+			[]string{"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", c.rsaKey},
 			"upstream-tls-cert-file: tls: private key type does not match",
 		},
 	} {
