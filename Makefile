@@ -50,7 +50,7 @@ bench: ## speed against redis-server, as ratios (needs redis-server)
 bench-quick: ## the same in under a minute, with half the floors
 	$(GO) run ./bench --quick
 
-compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in Go and Ruby; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis
+compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in Go and Ruby; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis; gateways over clusters
 	$(GO) run -C compat/run .
 	$(GO) run -C compat/run . --tls
 	$(GO) run -C compat/run . --gateway
@@ -82,7 +82,7 @@ sentinel: ## ten failovers of each kind by redis-sentinel, here and on redis-ser
 cluster: build ## a cluster of redis-server with two gateways to try by hand; prints what to type
 	$(GO) run -C compat/cluster ./try -server ../../zlimit-server
 
-clusters: ## gateways over clusters: the libraries, and five of each fault; 20 minutes
+clusters: ## gateways over clusters: the libraries, and five of each fault as a table; 20 minutes
 	$(GO) run -C compat/run . --gateway --libraries
 	$(GO) run -C compat/run . --tests --only cluster
 	$(GO) test -C compat/cluster -count=1 -timeout 60m -v -run 'TestFaults' . -rounds 5 -between 5ms

@@ -34,7 +34,8 @@ var mayImport = map[string][]string{
 	"limiter/httplimit/inprocess": {root, "limiter/httplimit"},
 
 	"cmd/zlimit-server": {
-		"server", "metrics", "engine", "engine/durable", "upstream", "upstream/export", "logging", "config",
+		"server", "metrics", "engine", "engine/durable", "upstream", "upstream/directives",
+		"upstream/export", "logging", "config",
 	},
 	"metrics":              {"page", "engine", "engine/stats", "upstream/call", "commands"},
 	"page":                 {"engine", "resp"},
@@ -45,7 +46,8 @@ var mayImport = map[string][]string{
 	"zlimittest/miniredis": {"zlimittest", root},
 	"limiter/httplimit":    {},
 	"server": {
-		"server/tlsconfig", root, "engine", "engine/faults", "upstream", "upstream/call", "upstream/local",
+		"server/tlsconfig", root, "engine", "engine/faults", "upstream", "upstream/call",
+		"upstream/directives", "upstream/local",
 		"clock", "config", "logging", "persist/disk", "resp", "words",
 	},
 	"server/tlsconfig": {},
@@ -61,14 +63,15 @@ var mayImport = map[string][]string{
 	"upstream": {
 		"upstream/call", "upstream/local", "upstream/ratelimit", "commands", "limiter", "resp",
 	},
-	"upstream/local":    {"limiter"},
-	"upstream/call":     {"commands"},
-	"upstream/export":   {"upstream", "persist/rdb"},
-	"engine/stats":      {"engine/stats/topk", "commands", "store", "resp", "clock", "words"},
-	"engine/stats/topk": {},
-	"engine/debug":      {"engine/faults", "commands", "store", "resp"},
-	"engine/faults":     {"commands", "store", "resp"},
-	"engine/doctor":     {"commands", "store", "resp"},
+	"upstream/local":      {"limiter"},
+	"upstream/call":       {"commands"},
+	"upstream/export":     {"upstream", "persist/rdb"},
+	"upstream/directives": {"config", "upstream"},
+	"engine/stats":        {"engine/stats/topk", "commands", "store", "resp", "clock", "words"},
+	"engine/stats/topk":   {},
+	"engine/debug":        {"engine/faults", "commands", "store", "resp"},
+	"engine/faults":       {"commands", "store", "resp"},
+	"engine/doctor":       {"commands", "store", "resp"},
 	"engine/info": {
 		"engine/durable", "engine/memory", "engine/process", "engine/pubsub", "engine/replication",
 		"engine/stats", "commands", "store", "upstream/call", "config",

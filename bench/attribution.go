@@ -112,6 +112,9 @@ func attribute(frames []string) (part, string) {
 	return otherPart, names[0]
 }
 
+// underLock reports whether a function runs commands with their shards locked.
+func underLock(frame string) bool { return plainName(frame) == "engine.(*Session).executeIn" }
+
 // partOf returns the part of a function by itself, "" if no rule knows it.
 func partOf(name string) part {
 	var best rule

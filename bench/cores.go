@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
+	"fmt"
 	"time"
 
 	"github.com/zlimit/zlimit"
@@ -59,4 +60,34 @@ func sharedIncr(l *zlimit.Limiter, worker int) (func(int) error, error) {
 		_, err := s.Do(ctx, "INCR", names[n])
 		return err
 	}, nil
+}
+
+// cores measures two cores against one, on keys that both draw from: in process, and in
+// as many goroutines as cores.
+func cores(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	var results []result
+	for _, w := range []struct{ work, about string }{
+		{"allow", "Allow"}, {"evalsha", "the documents' script by EVALSHA"}, {"incr", "INCR"},
+	} {
+		var perSecond, nanos [2][]float64
+		for range b.rounds {
+			for _, i := range b.shuffle.Perm(2) {
+				n, ns, err := b.insideOnce(ctx, "shared-"+w.work, i+1)
+				if err != nil {
+					return nil, err
+				}
+				perSecond[i], nanos[i] = append(perSecond[i], n), append(nanos[i], ns)
+			}
+		}
+		one, two := median(perSecond[0]), median(perSecond[1])
+		say("%s: one core %s/s, %.0f ns of processor time a call; two %s/s, %.0f ns", w.work, thousands(one),
+			median(nanos[0]), thousands(two), median(nanos[1]))
+		res := higher(r.name+"-"+w.work, fmt.Sprintf("%s in the process of its caller, %d keys shared, two "+
+			"cores against one", w.about, sharedKeys), "/s", r.target(b.quick),
+			figure{Name: "two cores", Value: two}, figure{Name: "one core", Value: one})
+		res.Ratio = compare(perSecond[1], perSecond[0])
+		res.Missed = missed(res.Ratio.OfMedians, res.Floor)
+		results = append(results, res)
+	}
+	return results, nil
 }

@@ -106,7 +106,7 @@ func (u *use) round(t *tally) round {
 
 // lost describes what a round lost to others.
 func (r round) lost() string {
-	return fmt.Sprintf("%.0f%% of a core to other processes and the hypervisor (at most %.0f%% to the latter)",
+	return fmt.Sprintf("%.0f%% of a core to other processes and the hypervisor (at most %.0f%% to it)",
 		100*r.Disturbed, 100*r.Stolen)
 }
 

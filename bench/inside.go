@@ -159,7 +159,9 @@ func inside(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 }
 
 // insideOnce starts the process with as many cores as goroutines, and reads its result.
-func (b *bench) insideOnce(ctx context.Context, work string, cores int) (perSecond, nanos float64, err error) {
+func (b *bench) insideOnce(
+	ctx context.Context, work string, cores int,
+) (perSecond, nanos float64, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, 0, err

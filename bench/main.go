@@ -34,6 +34,8 @@ type options struct {
 	markdown string
 	picture  string
 	profile  string
+
+	contention bool
 }
 
 // parseOptions parses the command line. --quick changes the defaults of --rounds and
@@ -61,6 +63,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		"draw what the algorithms admit of three loads to this file (docs/traffic.svg), and stop")
 	flags.StringVar(&o.profile, "profile", "",
 		"write what our server does with its processor time in this row, and stop")
+	flags.BoolVar(&o.contention, "contention", false, "simulate contention on up to 64 cores, and stop")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -118,6 +121,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var rep *report
 	if o.picture != "" {
 		err = writeFile(o.picture, writePicture)
+	} else if o.contention {
+		err = writeContention(stdout)
 	} else if o.profile != "" {
 		err = profileRows(ctx, o, stdout, progress)
 	} else if o.list {

@@ -19,6 +19,10 @@ func otherRows() []row {
 	return []row{
 		{name: "inside", about: "what a Go program that embeds zlimit gets", measure: inside, floor: 1},
 		{
+			name: "cores", about: "two cores against one, on keys that both draw from", measure: cores,
+			floor: 1.8,
+		},
+		{
 			name: "same-rate",
 			about: "RL.ALLOW against the documents' script, both asked 30,000 times a second over 50 " +
 				"connections",

@@ -159,12 +159,15 @@ type split struct {
 
 // String returns a table of the parts, each with its largest functions.
 func (s *split) String() string {
-	var total time.Duration
+	var total, held time.Duration
 	sums := make(map[part]time.Duration)
 	functions := make(map[part]map[string]time.Duration)
 	for _, t := range s.traces {
 		p, function := attribute(t.frames)
 		total += t.value
+		if slices.ContainsFunc(t.frames, underLock) {
+			held += t.value
+		}
 		sums[p] += t.value
 		if functions[p] == nil {
 			functions[p] = make(map[string]time.Duration)
@@ -194,7 +197,8 @@ func (s *split) String() string {
 			fmt.Sprintf("%.3f", s.micros*share(sums[p])), strings.Join(largest, ", "),
 		})
 	}
-	above := fmt.Sprintf("%s\n%.2f us of processor time a call; a profile of %s", s.title, s.micros, total)
+	above := fmt.Sprintf("%s\n%.2f us of processor time a call, %.2f of them under the shards' locks; a "+
+		"profile of %s", s.title, s.micros, s.micros*share(held), total)
 	if s.disturbed > tolerated {
 		above += fmt.Sprintf("; others took %.0f%% of a core", 100*s.disturbed)
 	}

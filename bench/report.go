@@ -277,8 +277,9 @@ func (rep *report) about() (above, below []string) {
 		fmt.Sprintf("%s; %s.", rep.Machine, rep.Placement),
 		rep.versions() + ".",
 		fmt.Sprintf("Medians of %d rounds of %g s, all from this run, servers in shuffled order (seed %d). "+
-			"A ratio above 1 is in our favour: of processor time a call (us) in closed loops, with throughput "+
-			"beside, else of the figures; min-max over pairs of rounds.", rep.Rounds, rep.Seconds, rep.Seed),
+			"A ratio above 1 is in our favour: of processor time a call (us) in closed loops, "+
+			"with throughput beside, else of the figures; min-max over pairs of rounds.",
+			rep.Rounds, rep.Seconds, rep.Seed),
 	}
 	for _, r := range rep.Rows {
 		for _, w := range r.Warnings {

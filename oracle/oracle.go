@@ -146,6 +146,7 @@ func start(tools toolPaths, o Options) (_ *Redis, err error) {
 	args = append(args, "--port", strconv.Itoa(port), "--unixsocket", r.socket)
 	r.cmd = exec.Command(tools.redisServer, args...)
 	r.cmd.Dir = dir
+	ownGroup(r.cmd)
 	if !o.RealTime {
 		r.cmd.Env = append(os.Environ(), r.clock.env(tools.libfaketime)...)
 	}
@@ -232,7 +233,7 @@ func (r *Redis) Close() error {
 	r.closed.Do(func() {
 		// Not SIGTERM: Redis' handler asks for the time, which deadlocks if the signal
 		// arrives while libfaketime holds its lock. There is nothing to save.
-		_ = r.cmd.Process.Kill() // it may have exited already
+		kill(r.cmd) // it may have exited already
 		<-r.exited
 		// A killed process leaves libfaketime's shared memory, which would keep a later
 		// process with the same id from starting.

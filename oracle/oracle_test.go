@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,4 +151,26 @@ func TestRealTime(t *testing.T) {
 	_, err = io.WriteString(conn, "SHUTDOWN NOSAVE\r\n")
 	require.NoError(t, err)
 	r.Wait()
+}
+
+// TestCloseEndsChildren checks that Close does not wait for a child, which has the log open.
+func TestCloseEndsChildren(t *testing.T) {
+	if err := FindRealTime(); err != nil {
+		t.Skip(err)
+	}
+	r, err := Start(Options{RealTime: true, Args: []string{"--rdb-key-save-delay", "600000000"}})
+	require.NoError(t, err)
+	conn, err := r.Dial()
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "DEBUG POPULATE 1000\r\nBGSAVE\r\n")
+	require.NoError(t, err)
+	for in := bufio.NewReader(conn); ; {
+		line, err := in.ReadString('\n')
+		require.NoError(t, err)
+		if strings.HasPrefix(line, "+Background saving started") {
+			break
+		}
+	}
+	require.NoError(t, r.Close())
 }

@@ -59,7 +59,8 @@ var limiterLines = append([]string{
 	"RL.ACQUIRE s 1 LEASE 1m ID a", "RL.ACQUIRE s 1 LEASE 1m ID b", "RL.RENEW s a LEASE 2m",
 	"RL.INFO s", "RL.RELEASE s a",
 	"RL.RESERVE h 9 1m 3 HOLD 1m ID one", "RL.SETTLE h one 1", "RL.RESERVE h 9 1m 3 HOLD 1m ID two",
-	"RL.CANCEL h two", "INCREX i BYINT 2 UBOUND 9 EX 60", "INCREX i", "INCREX i EX 60 ENX", "INCREX i PERSIST",
+	"RL.CANCEL h two", "INCREX i BYINT 2 UBOUND 9 EX 60", "INCREX i", "INCREX i EX 60 ENX",
+	"INCREX i PERSIST",
 }, countedLines...)
 
 // What docs/gateway.md says that the user of a gateway needs for RL.*.
@@ -170,7 +171,8 @@ func TestGatewaySecured(t *testing.T) {
 	for name, up := range securedServers(t, c, "~* &* +@all") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := c.gatewayTo(t, "rediss://"+up.addr, "--upstream-user", "gate", "--upstream-password", "of-gate")
+			w := c.gatewayTo(t, "rediss://"+up.addr, "--upstream-user", "gate", "--upstream-password",
+				"of-gate")
 			for _, step := range []struct{ line, want string }{
 				{"RL.ALLOW k 2 1h", "*5\r\n:1\r\n:2\r\n:1\r\n:0\r\n:3600000"},
 				{"SET s v", "+OK"},
@@ -218,8 +220,9 @@ func TestGatewayIsRefused(t *testing.T) {
 					"GET api:k", "UPSTREAM",
 				},
 				{
-					"another authority", gate, []string{"--upstream-tls-ca-cert-file", c.otherCA}, "GET api:k",
-					"certificate signed by unknown authority",
+					"another authority", gate,
+					[]string{"--upstream-tls-ca-cert-file", c.otherCA},
+					"GET api:k", "certificate signed by unknown authority",
 				},
 				{"no FUNCTION", gate, nil, "RL.ALLOW api:k 1 1s", "'function|load'"},
 				{"no such command", gate, nil, "SET api:k 1", "'set'"},
@@ -246,14 +249,20 @@ func TestGatewayStartErrors(t *testing.T) {
 		{"redis://gate@h", nil, `the user "gate" needs a password`},
 		{"redis://h", []string{"--upstream-user", "gate"}, `the user "gate" needs a password`},
 		{
-			"redis+sentinel://h/m", []string{"--upstream-sentinel-user", "watcher"},
+			"redis+sentinel://h/m",
+			[]string{"--upstream-sentinel-user", "watcher"},
 			`the user "watcher" needs a password`,
 		},
-		{"rediss://h", []string{"--upstream-tls-ca-cert-file", "none"}, "upstream-tls-ca-cert-file: open none"},
+		{
+			"rediss://h",
+			[]string{"--upstream-tls-ca-cert-file", "none"},
+			"upstream-tls-ca-cert-file: open none",
+		},
 		{"rediss://h", []string{"--upstream-tls-ca-cert-file", c.key}, "upstream-tls-ca-cert-file has no"},
 		{"rediss://h", []string{"--upstream-tls-cert-file", c.cert}, "upstream-tls-cert-file: open :"},
 		{
-			"rediss://h", []string{"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", c.rsaKey},
+			"rediss://h",
+			[]string{"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", c.rsaKey},
 			"upstream-tls-cert-file: tls: private key type does not match",
 		},
 	} {

@@ -195,7 +195,8 @@ func TestGatewayDegraded(t *testing.T) {
 	require.Equal(t, "13", field(t, w, "degraded"))
 	for _, line := range []string{ // not only decisions
 		"RL.RESET l:k", "RL.REFUND l:k 1", "RL.INFO l:k", "RL.SETTLE l:r a 1", "RL.CANCEL l:r a",
-		"RL.ACQUIRE l:s 1 LEASE 1m ID a", "RL.RENEW l:s a LEASE 1m", "RL.RELEASE l:s a", "INCREX l:i UBOUND 9",
+		"RL.ACQUIRE l:s 1 LEASE 1m ID a", "RL.RENEW l:s a LEASE 1m", "RL.RELEASE l:s a",
+		"INCREX l:i UBOUND 9",
 	} {
 		require.Contains(t, w.call(t, strings.Fields(line)...), "-UPSTREAM "+addr, line)
 	}
@@ -204,6 +205,22 @@ func TestGatewayDegraded(t *testing.T) {
 	require.Contains(t, w.call(t, "EXEC"), "-UPSTREAM "+addr)
 	require.Equal(t, "13", field(t, w, "degraded"))
 	require.NotEqual(t, "0", field(t, w, "degraded_since"))
+}
+
+// A decision behind FUNCTION FLUSH runs before what follows it in the pipeline: the gateway knows that the
+// library is gone.
+func TestGatewayFunctionFlush(t *testing.T) {
+	t.Parallel()
+	_, w := gatewayOver(t, upstreamFor(t))
+	const admitted = "*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:3600000"
+	require.Equal(t, admitted, w.call(t, "RL.ALLOW", "k", "1", "1h"))
+	for _, flush := range []string{"FUNCTION FLUSH", "FUNCTION FLUSH ASYNC", "SCRIPT FLUSH"} {
+		require.NoError(t,
+			w.sendRaw([]byte(flush+"\r\nDEL k\r\nRL.ALLOW k 1 1h\r\nDEL k\r\nRL.ALLOW k 1 1h\r\n")))
+		for _, reply := range []string{"+OK", ":1", admitted, ":1", admitted} {
+			require.Equal(t, reply, w.reply(t), flush)
+		}
+	}
 }
 
 // The program that runs a gateway gets values.

@@ -11,8 +11,8 @@ import (
 	"github.com/zlimit/zlimit/oracle"
 )
 
-// TestMastersOfOtherReleases: keys of all types that are held come by the copy and by the stream of the masters
-// that ORACLE_SERVERS names. Newer ones are refused with the reason.
+// TestMastersOfOtherReleases: keys of all types that are held come by the copy and by the stream of the
+// masters that ORACLE_SERVERS names. Newer ones are refused with the reason.
 func TestMastersOfOtherReleases(t *testing.T) {
 	t.Parallel()
 	programs, err := oracle.Others()
@@ -58,8 +58,8 @@ func TestMastersOfOtherReleases(t *testing.T) {
 	}
 }
 
-// requireSameKeys compares the keys of database 0 one by one. Valkey writes scores, and with them the digests of
-// sorted sets, in another way.
+// requireSameKeys compares the keys of database 0 one by one. Valkey writes scores, and with them the digests
+// of sorted sets, in another way.
 func requireSameKeys(t *testing.T, master, replica *node) {
 	t.Helper()
 	words := func(n *node, words ...string) (found []string) {
@@ -79,8 +79,8 @@ func requireSameKeys(t *testing.T, master, replica *node) {
 			require.Equal(t, master.call(t, same...), replica.call(t, same...), key)
 			continue
 		}
-		theirs, own := words(master, "ZRANGE", key, "0", "-1", "WITHSCORES"), words(replica, "ZRANGE", key, "0",
-			"-1", "WITHSCORES")
+		scores := []string{"ZRANGE", key, "0", "-1", "WITHSCORES"}
+		theirs, own := words(master, scores...), words(replica, scores...)
 		require.Len(t, own, len(theirs), key)
 		for i := range theirs {
 			score, err := strconv.ParseFloat(theirs[i], 64)
@@ -90,7 +90,7 @@ func requireSameKeys(t *testing.T, master, replica *node) {
 			}
 			got, err := strconv.ParseFloat(own[i], 64)
 			require.NoError(t, err)
-			require.Equal(t, score, got, key) //nolint:testifylint // the very same number
+			require.Equal(t, score, got, key)
 		}
 	}
 }

@@ -1,17 +1,14 @@
 package server
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
-	"os"
 	"strconv"
 	"time"
 
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/upstream"
+	"github.com/zlimit/zlimit/upstream/directives"
 	"github.com/zlimit/zlimit/upstream/local"
 )
 
@@ -21,7 +18,7 @@ func upstreamOptions(c *config.Config) (o upstream.Options, ok bool, err error) 
 	if url == "" {
 		return o, false, nil
 	}
-	if o.Address, o.TLS, err = UpstreamAddress(c, url); err != nil {
+	if o.Address, o.TLS, err = directives.Address(c, url); err != nil {
 		return o, false, err
 	}
 	o.Timeout = time.Duration(c.Int("upstream-timeout")) * time.Millisecond
@@ -34,33 +31,6 @@ func upstreamOptions(c *config.Config) (o upstream.Options, ok bool, err error) 
 	o.Denials, errs[2] = local.ParseDenials(c.Strings("rl-deny-cache"))
 	o.Leases, errs[3] = local.ParseLeases(c.Strings("rl-lease"))
 	return o, true, errors.Join(errs[:]...)
-}
-
-// UpstreamAddress returns the address of a URL, with the user and the password of the directives where it
-// has none, and the configuration of TLS that the directives give; nil if the URL is not of TLS.
-func UpstreamAddress(c *config.Config, url string) (a upstream.Address, conf *tls.Config, err error) {
-	if a, err = upstream.ParseURL(url); err != nil {
-		return a, nil, err
-	}
-	if anybody := a.Login && a.Username == "" && a.Password == ""; !anybody {
-		if a.Username == "" {
-			a.Username = c.String("upstream-user")
-		}
-		if a.Password == "" {
-			a.Password = c.String("upstream-password")
-		}
-	}
-	a.SentinelUsername = c.String("upstream-sentinel-user")
-	a.SentinelPassword = c.String("upstream-sentinel-password")
-	for _, login := range [][2]string{{a.Username, a.Password}, {a.SentinelUsername, a.SentinelPassword}} {
-		if login[0] != "" && login[1] == "" {
-			return a, nil, fmt.Errorf("upstream: the user %q needs a password", login[0])
-		}
-	}
-	if a.TLS {
-		conf, err = upstreamTLS(c)
-	}
-	return a, conf, err
 }
 
 var errUpstreamWait = errors.New("upstream-wait must be a number of replicas and milliseconds: 1 100")
@@ -79,29 +49,6 @@ func parseWait(words []string) (replicas int, timeout time.Duration, err error) 
 		return 0, 0, errUpstreamWait
 	}
 	return n, time.Duration(ms) * time.Millisecond, nil
-}
-
-// upstreamTLS returns the configuration of connections to an upstream over TLS.
-func upstreamTLS(c *config.Config) (*tls.Config, error) {
-	conf := &tls.Config{MinVersion: tls.VersionTLS12}
-	if name := c.String("upstream-tls-ca-cert-file"); name != "" {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("upstream-tls-ca-cert-file: %w", err)
-		}
-		conf.RootCAs = x509.NewCertPool()
-		if !conf.RootCAs.AppendCertsFromPEM(text) {
-			return nil, errors.New("upstream-tls-ca-cert-file has no certificate")
-		}
-	}
-	if name := c.String("upstream-tls-cert-file"); name != "" {
-		pair, err := tls.LoadX509KeyPair(name, c.String("upstream-tls-key-file"))
-		if err != nil {
-			return nil, fmt.Errorf("upstream-tls-cert-file: %w", err)
-		}
-		conf.Certificates = []tls.Certificate{pair}
-	}
-	return conf, nil
 }
 
 // openUpstream returns the upstream of the directives, or nil.

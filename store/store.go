@@ -18,6 +18,7 @@ package store
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/zlimit/zlimit/store/dict"
 	"github.com/zlimit/zlimit/store/effects"
@@ -31,6 +32,9 @@ const (
 	shardBits = 6
 	hashBits  = 32
 )
+
+// cacheLine is the unit in which processors take memory from each other, in bytes.
+const cacheLine = 64
 
 // NumShards is the number of shards of each database.
 const NumShards = 1 << shardBits
@@ -52,7 +56,9 @@ type Store struct {
 	// watched[i] belongs to shard i. It is keyed by database number and key, so Swap leaves it alone.
 	watched [NumShards]map[watchKey][]*Watch
 
-	used        atomic.Int64 // see UsedEstimate
+	_           [cacheLine]byte
+	used        atomic.Int64 // see UsedEstimate; written by every shard, so it has lines of its own
+	_           [cacheLine]byte
 	watches     atomic.Int64 // number of watched keys, over all watches
 	watchers    atomic.Int64 // number of watches that have keys
 	watchedKeys atomic.Int64 // number of keys that some watch has
@@ -82,8 +88,9 @@ type Store struct {
 type DB struct {
 	store      *Store
 	id         int
-	index      int // its number when the store was made
-	snapshotID int // its number when the last snapshot began
+	index      int      // its number when the store was made
+	snapshotID int      // its number when the last snapshot began
+	_          [32]byte // the first shard begins a cache line
 	shards     [NumShards]shard
 }
 
@@ -93,10 +100,11 @@ type shard struct {
 	deadlineSumMs int64 // sum of their deadlines; see figures.go
 	deadlines     expire.Index
 	stats         Stats
-	values        int64  // charges of all keys; see memory.go
-	pending       int64  // of accounted.Used, not yet in Store.used
-	accounted     Memory // what the sum over all databases contains of this shard
-	usedAtS       uint32 // time of the last lookup, in unix seconds; see use.go
+	values        int64    // charges of all keys; see memory.go
+	pending       int64    // of accounted.Used, not yet in Store.used
+	accounted     Memory   // what the sum over all databases contains of this shard
+	usedAtS       uint32   // time of the last lookup, in unix seconds; see use.go
+	_             [52]byte // no two shards share a cache line
 }
 
 // Node is a key with its entry. Its address is stable while the key exists.
@@ -108,12 +116,23 @@ type Stats struct {
 	Expired      uint64 // keys removed because their deadline had passed
 }
 
+// A keyspace is a store with its databases. It is one object, so large that Go puts it at the begin of a
+// page: smaller ones with pointers begin 8 bytes after the begin of a cache line.
+type keyspace struct {
+	store Store
+	_     [cacheLine - unsafe.Sizeof(Store{})%cacheLine]byte
+	dbs   [Databases]DB
+}
+
 // New returns an empty keyspace.
 func New() *Store {
-	s := &Store{}
+	all := new(keyspace)
+	s := &all.store
 	s.SetStamps(StampTime, 0, 0)
 	for i := range s.dbs {
-		s.dbs[i] = &DB{store: s, id: i, index: i}
+		db := &all.dbs[i]
+		db.store, db.id, db.index = s, i, i
+		s.dbs[i] = db
 	}
 	return s
 }

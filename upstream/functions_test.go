@@ -17,8 +17,9 @@ func TestRefusedFunctions(t *testing.T) {
 	user := func(rules ...string) []string {
 		return append([]string{"--user", "default", "on", "nopass", "~*", "&*", "+@all"}, rules...)
 	}
-	const noScript = "the library of functions cannot be loaded: NOPERM this user has no permissions to run the " +
-		"'script|load' command"
+	const noScript = "the library of functions cannot be loaded: " +
+		"NOPERM this user has no permissions to run the 'function|load' command; and no script instead: " +
+		"NOPERM this user has no permissions to run the 'script|load' command"
 	for _, row := range []struct {
 		name    string
 		args    []string
@@ -27,7 +28,8 @@ func TestRefusedFunctions(t *testing.T) {
 		{"FUNCTION is renamed", []string{"--rename-command", "FUNCTION", ""}, ""},
 		{
 			"FUNCTION and FCALL are renamed",
-			[]string{"--rename-command", "FUNCTION", "", "--rename-command", "FCALL", ""}, "",
+			[]string{"--rename-command", "FUNCTION", "", "--rename-command", "FCALL", ""},
+			"",
 		},
 		{"no permission for FUNCTION", user("-function"), ""},
 		{"no permission for FUNCTION LOAD", user("-function|load"), ""},

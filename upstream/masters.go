@@ -85,6 +85,9 @@ func (u *Upstream) onAll(c *call.Call, t *topology, due time.Time) {
 		u.scripts.forget()
 	}
 	units := u.gather(c, t, due)
+	if unloads[c.Cmd.FullName()] {
+		u.limits.unload()
+	}
 	if units == nil {
 		return
 	}

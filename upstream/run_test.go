@@ -5,6 +5,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,17 +208,30 @@ func TestNothingAnswers(t *testing.T) {
 	const callers = 10_000
 	var done sync.WaitGroup
 	replies := make([]string, callers)
+	n := u.node(l.Addr().String())
+	queue := n.lane(0, 2)
+	waiting := func() int {
+		queue.mu.Lock()
+		defer queue.mu.Unlock()
+		return queue.queued
+	}
+	var most atomic.Int64
 	for i := range callers {
-		done.Go(func() { replies[i] = u.do("SET k v")[0] })
+		done.Go(func() {
+			replies[i] = u.do([]string{"SET k v", "RL.ALLOW k 1 1s"}[i%2])[0]
+			most.Store(max(most.Load(), int64(waiting())))
+		})
 	}
 	done.Wait()
+	require.LessOrEqual(t, most.Load(), int64(1000))
+	require.Zero(t, waiting(), "nothing of a call is left")
 	kinds := make(map[string]int)
 	for _, reply := range replies {
 		require.True(t, strings.HasPrefix(reply, "-UPSTREAM "+l.Addr().String()+": "), reply)
 		kinds[strings.TrimPrefix(reply, "-UPSTREAM "+l.Addr().String()+": ")]++
 	}
 	t.Log(kinds)
-	require.Less(t, u.node(l.Addr().String()).trips.Load(), int64(100),
+	require.Less(t, n.trips.Load(), int64(100),
 		"the breaker is open most of the time")
 }
 

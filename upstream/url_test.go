@@ -14,10 +14,13 @@ func TestParseURL(t *testing.T) {
 		"redis://h1:1,h2:2,[::1]:3": {
 			Seeds: []string{"h1:1", "h2:2", "[::1]:3"},
 		},
-		"rediss://bob:s%40crt@h:1/0": {TLS: true, Seeds: []string{"h:1"}, Username: "bob", Password: "s@crt"},
-		"redis://:pw@h:1":            {Seeds: []string{"h:1"}, Password: "pw"},
-		"redis+cluster://h:1":        {Kind: Cluster, Seeds: []string{"h:1"}},
-		"rediss+single://h:1":        {Kind: Single, TLS: true, Seeds: []string{"h:1"}},
+		"rediss://bob:s%40crt@h:1/0": {
+			TLS: true, Seeds: []string{"h:1"}, Login: true, Username: "bob", Password: "s@crt",
+		},
+		"redis://:pw@h:1":     {Seeds: []string{"h:1"}, Login: true, Password: "pw"},
+		"redis://@h:1":        {Seeds: []string{"h:1"}, Login: true},
+		"redis+cluster://h:1": {Kind: Cluster, Seeds: []string{"h:1"}},
+		"rediss+single://h:1": {Kind: Single, TLS: true, Seeds: []string{"h:1"}},
 		"redis+sentinel://a,b:2/mymaster": {
 			Kind: Sentinel, Seeds: []string{"a:26379", "b:2"}, Master: "mymaster",
 		},

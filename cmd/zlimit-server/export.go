@@ -14,6 +14,7 @@ import (
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/server"
 	"github.com/zlimit/zlimit/upstream"
+	"github.com/zlimit/zlimit/upstream/directives"
 	"github.com/zlimit/zlimit/upstream/export"
 )
 
@@ -65,10 +66,10 @@ func runExport(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	var err error
-	if o.To, o.ToTLS, err = server.UpstreamAddress(cfg, to); err != nil {
+	if o.To, o.ToTLS, err = directives.Address(cfg, to); err != nil {
 		return err
 	}
-	if o.From, o.FromTLS, err = server.UpstreamAddress(cfg, from); err != nil {
+	if o.From, o.FromTLS, err = directives.Address(cfg, from); err != nil {
 		return err
 	}
 	report, err := export.Run(ctx, o)
@@ -102,7 +103,7 @@ func exportFiles(ctx context.Context, o export.Options, to string, args []string
 		return err
 	}
 	var err error
-	if o.To, o.ToTLS, err = server.UpstreamAddress(cfg, to); err != nil {
+	if o.To, o.ToTLS, err = directives.Address(cfg, to); err != nil {
 		return err
 	}
 	srv, err := server.Listen(server.Options{

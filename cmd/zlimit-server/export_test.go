@@ -51,7 +51,8 @@ func callHere(t *testing.T, srv *server.Server, words ...any) any {
 	return reply
 }
 
-// TestExportSecured: keys are moved to a server, and back, that admits only TLS with a certificate, and a user.
+// TestExportSecured: keys are moved to a server, and back, that admits only TLS with a certificate,
+// and a user.
 func TestExportSecured(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -63,7 +64,8 @@ func TestExportSecured(t *testing.T) {
 	require.NoError(t, err)
 	cert, key, err := pair.Write(dir, "one")
 	require.NoError(t, err)
-	secured := serveHere(t, "--tls-port", "1", "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file",
+	secured := serveHere(t, "--tls-port", "1", "--tls-cert-file", cert, "--tls-key-file", key,
+		"--tls-ca-cert-file",
 		caFile, "--user", "mover", "on", ">secret", "~*", "&*", "+@all", "--user", "default", "off")
 	plain := serveHere(t)
 	callHere(t, plain, "SET", "k", "v")
@@ -100,7 +102,8 @@ func TestExportSecured(t *testing.T) {
 	// A file has the password, and may be that of a gateway.
 	file := filepath.Join(dir, "gateway.conf")
 	require.NoError(t, os.WriteFile(file, []byte("port 7000\nupstream-user mover\nupstream-password secret\n"+
-		"upstream-tls-ca-cert-file "+caFile+"\nupstream-tls-cert-file "+cert+"\nupstream-tls-key-file "+key+"\n"),
+		"upstream-tls-ca-cert-file "+caFile+"\nupstream-tls-cert-file "+cert+
+		"\nupstream-tls-key-file "+key+"\n"),
 		0o600))
 	back := serveHere(t)
 	out, err = runExportOf(t, "redis+single://@"+back.Addr().String(), "--from", to, file)
@@ -115,8 +118,9 @@ func TestExportSecured(t *testing.T) {
 	require.NoError(t, err, out)
 
 	for want, args := range map[string][]string{
-		"unknown authority":         {to, "--from", from},
-		"WRONGPASS":                 append(append([]string{to, "--from", from}, login...), "--upstream-password", "no"),
+		"unknown authority": {to, "--from", from},
+		"WRONGPASS": append(append([]string{to, "--from", from}, login...),
+			"--upstream-password", "no"),
 		"--appendonly: with --from": append([]string{to, "--from", from, "--appendonly", "yes"}, login...),
 		"needs a password":          {to, "--from", from, "--upstream-user", "mover"},
 	} {

@@ -6,7 +6,11 @@
 // master has admitted and its successor does not know is counted, and must be nothing where
 // upstream-wait has confirmed it.
 //
-// TestFaults, which make clusters runs with -rounds 5, prints the failure table of docs/scaling.md.
+// TestFault runs in CI, when nothing else does: the faults that differ in what callers may get. It judges
+// what they got, not when, and nodes and gateways have so much time that a busy machine causes no fault of
+// its own. Faults marked elsewhere are only in TestFaults, which make clusters runs with -rounds 5: it
+// measures with a short cluster-node-timeout, and prints the failure table of docs/scaling.md.
 //
-// Package nodes has the servers. The tests wait for conditions by asking, up to a deadline.
+// Package nodes has the servers. The tests wait for conditions by asking, up to a deadline that is far away.
+// CLUSTER_SERVER names another server than redis-server, as valkey-server.
 package cluster

@@ -62,8 +62,8 @@ var faults = []fault{
 		happen: killAhead,
 	},
 	{
-		name: "master killed, full coverage required", options: asInstalled, happen: killMaster, promotes: true,
-		elsewhere: "only times differ, which nothing judges",
+		name: "master killed, full coverage required", options: asInstalled, happen: killMaster,
+		promotes: true, elsewhere: "only times differ, which nothing judges",
 	},
 	{name: "master stopped", options: threeAndThree, happen: stopMaster, promotes: true},
 	{name: "failover by hand", options: threeAndThree, happen: failoverByHand, silent: true},

@@ -79,7 +79,10 @@ func spread[T cmp.Ordered](all []outcome, of func(outcome) T) (middle, worst T) 
 
 func TestTableLine(t *testing.T) {
 	got := tableLine("x", []outcome{
-		{longest: 3 * time.Second, lost: 5, errors: map[string]int{"A": 1, "B": 2}, excess: -40}, {lost: 7}, {},
+		{longest: 3 * time.Second, lost: 5, errors: map[string]int{"A": 1, "B": 2}, excess: -40},
+		{lost: 7},
+		{},
 	})
-	require.Equal(t, "| x | 0.00 (3.00) s | 0.00 (0.00) s | 0.00 (0.00) s | 0 (0) | 0 (3) | 5 (7) | 0 (0) |", got)
+	require.Equal(t,
+		"| x | 0.00 (3.00) s | 0.00 (0.00) s | 0.00 (0.00) s | 0 (0) | 0 (3) | 5 (7) | 0 (0) |", got)
 }

@@ -92,7 +92,8 @@ func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(stdout, "tests in %-9s %6.1f s  %s\n", suites[i].name, time.Since(begin).Seconds(), verdict)
+		fmt.Fprintf(stdout, "tests in %-9s %6.1f s  %s\n", suites[i].name, time.Since(begin).Seconds(),
+			verdict)
 	}
 	for i, s := range suites {
 		if !s.alone {

@@ -129,16 +129,17 @@ const (
 	syncBytes  = 4 << 20
 )
 
-// syncing starts writing a large file to disk piece by piece. Left to the sync at the end, it would delay
-// the syncs of other files. It does not wait for each piece: the thread that waits may be the only one that
-// runs goroutines.
+// syncing starts writing a large file to disk piece by piece. Left to the sync at the end, it would delay the
+// syncs of other files. To sync each piece would take as long, but wait: the thread that waits may be the
+// only one that runs goroutines.
 type syncing struct {
 	f         File
 	written   int64
 	requested int64 // up to here the system was asked to write to disk
 }
 
-// startsSync is a File that can begin to write a part of it to disk, without waiting and without a promise.
+// startsSync is a File that can be asked to write a part of it to disk, without waiting and without a
+// promise.
 type startsSync interface {
 	startSync(from, to int64) error
 }

@@ -17,7 +17,8 @@ func (f osFile) startSync(from, to int64) error {
 	err = raw.Control(func(fd uintptr) { failed = syscall.SyncFileRange(int(fd), from, to-from, write) })
 	switch {
 	case err != nil || failed == nil:
-	case errors.Is(failed, syscall.ENOSYS), errors.Is(failed, syscall.EINVAL), errors.Is(failed, syscall.ESPIPE):
+	case errors.Is(failed, syscall.ENOSYS), errors.Is(failed, syscall.EINVAL), errors.Is(failed,
+		syscall.ESPIPE):
 		// It is not available; Sync is.
 	default:
 		err = &os.PathError{Op: "sync_file_range", Path: f.Name(), Err: failed}

@@ -73,7 +73,8 @@ func TestConvert(t *testing.T) {
 				require.ErrorIs(t, err, rdb.ErrFooter)
 				converted, err := rdb.Convert(newer)
 				require.NoError(t, err, key)
-				require.EqualValues(t, "OK", s.ask(t, []string{"RESTORE", key, "0", string(converted), "REPLACE"})[0])
+				restored := s.ask(t, []string{"RESTORE", key, "0", string(converted), "REPLACE"})
+				require.EqualValues(t, "OK", restored[0])
 			}
 			requireSame(t, keys, want, contents(t, s, keys))
 		}

@@ -50,11 +50,11 @@ func Restore(payload []byte, l Limits) (value any, err error) {
 	return decode(body, l)
 }
 
-// Convert returns a payload of DUMP that Redis 7.0 and zlimit restore. One of their version or an older one is
-// returned as it is. One of a newer version is decoded and written anew: of Redis 7.2 and 8, which have version
-// 11 and 12, and of Valkey 9, which has 80. They write values without what is new in them by the types that there
-// have been before. Errors are those of Restore; ErrUnsupported is wrapped for what 7.0 has no type for, as a
-// hash with deadlines of fields.
+// Convert returns a payload of DUMP that Redis 7.0 and zlimit restore. One of their version or an older one
+// is returned as it is. One of a newer version is decoded and written anew: 11 is of Redis 7.2, 12 of 7.4 and
+// 8, 80 of Valkey 9. All of them write a value by the types that 7.0 or 7.2 has, unless it needs what is new.
+// Then, as for a hash with deadlines of fields, the error wraps ErrUnsupported. Other errors are those of
+// Restore.
 func Convert(payload []byte) ([]byte, error) {
 	body, err := dump.OpenAny(payload)
 	if err != nil || Common(payload) {

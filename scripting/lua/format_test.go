@@ -18,8 +18,8 @@ func TestFormats(t *testing.T) {
 		t.Skip(err)
 	}
 	defer r.Close()
-	values := strings.Fields("0 1 -1 7 255 -255 1e10 1e15 0.5 -0.5 1.5 9.995 1e300 1e-10 100000 1e6 1/0 -1/0 " +
-		"0/0 0*-1 2^53 2^63 2^64 -2^63 'abc' '10' 65")
+	values := strings.Fields("0 1 -1 7 255 -255 1e10 1e15 0.5 -0.5 1.5 9.995 1e300 1e-10 100000 1e6 1/0 " +
+		"-1/0 0/0 0*-1 2^53 2^63 2^64 -2^63 'abc' '10' 65")
 	widths := []string{"", "1", "5", "12", "99"}
 	precisions := []string{"", "", ".", ".0", ".1", ".3", ".20"}
 	rng := rand.New(rand.NewSource(1))

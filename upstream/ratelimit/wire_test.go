@@ -157,7 +157,8 @@ func (u *upstream) loadScript(source string) {
 func (u *upstream) words(call interface {
 	AppendFCall([][]byte) [][]byte
 	AppendEval([][]byte) [][]byte
-}) [][]byte {
+},
+) [][]byte {
 	if u.scripts {
 		return call.AppendEval(nil)
 	}

@@ -23,8 +23,8 @@ type Options struct {
 	Masters int
 	// Replicas is the number of replicas of each master.
 	Replicas int
-	// NodeTimeout is cluster-node-timeout: how long a master is silent before others take it for failed. 0 means
-	// 15 seconds, as in Redis, so that no master fails because the machine is busy.
+	// NodeTimeout is cluster-node-timeout: how long a master is silent before others take it for failed. 0
+	// means 15 seconds, as in Redis, so that no master fails because the machine is busy.
 	NodeTimeout time.Duration
 	// Proxied gives each node a Proxy, whose address is the one that it announces.
 	Proxied bool
