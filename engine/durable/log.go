@@ -122,7 +122,8 @@ func (s *Storage) logOptions() aof.Options {
 	return aof.Options{
 		FS: s.dir(), DirName: s.cfg.String("appenddirname"), Name: s.cfg.String("appendfilename"),
 		Policy: s.fsyncPolicy, Pause: s.options.Pause,
-		Wrote: s.options.Wrote, NowUs: s.clock.MonotonicUs,
+		InPieces: func() bool { return s.cfg.Bool("aof-rewrite-incremental-fsync") },
+		Wrote:    s.options.Wrote, NowUs: s.clock.MonotonicUs,
 		Synced: func(us int64) {
 			if s.fsyncPolicy() == aof.Always {
 				s.options.Synced(us)

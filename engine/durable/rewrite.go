@@ -43,7 +43,7 @@ func (s *Storage) rewriteLog(stop <-chan struct{}) error {
 		return failed
 	}
 	err = log.Finish(binary, func(w io.Writer) error {
-		_, err := io.Copy(s.syncing(w, "aof-rewrite-incremental-fsync"), r)
+		_, err := io.Copy(w, r)
 		return err
 	})
 	_ = r.CloseWithError(err) // the snapshot goes on to its end, and must not block

@@ -13,8 +13,11 @@ import (
 func (s *Storage) writeDump(stop <-chan struct{}) error {
 	dir, name := s.dir(), s.cfg.String("dbfilename")
 	var changes int64
-	err := disk.WriteFile(dir, name, "temp-"+strconv.Itoa(os.Getpid())+".rdb", func(w io.Writer) error {
-		w = s.syncing(w, "rdb-save-incremental-fsync")
+	writeFile := disk.WriteFile
+	if s.cfg.Bool("rdb-save-incremental-fsync") {
+		writeFile = disk.WriteFileInPieces
+	}
+	err := writeFile(dir, name, "temp-"+strconv.Itoa(os.Getpid())+".rdb", func(w io.Writer) error {
 		return s.writeSnapshot(w, false, stop, func() { changes = s.changes.Load() })
 	})
 	if err != nil {
@@ -99,36 +102,4 @@ func (s *Storage) newRDBWriter(w io.Writer, base bool, pre preamble) *rdb.Writer
 		_ = out.Function(code) // Writer keeps its errors
 	}
 	return out
-}
-
-// syncing returns a writer that syncs w as it goes, if w is a file and the
-// directive asks for it. Otherwise it returns w.
-func (s *Storage) syncing(w io.Writer, directive string) io.Writer {
-	f, ok := w.(syncer)
-	if !ok || !s.cfg.Bool(directive) {
-		return w
-	}
-	return &syncingWriter{syncer: f}
-}
-
-// syncBytes is after how many bytes a syncingWriter syncs. The sync at the end of
-// the file then does not delay those of the log.
-const syncBytes = 4 << 20
-
-type syncer interface {
-	io.Writer
-	Sync() error
-}
-
-type syncingWriter struct {
-	syncer
-	unsynced int
-}
-
-func (w *syncingWriter) Write(b []byte) (int, error) {
-	n, err := w.syncer.Write(b)
-	if w.unsynced += n; err == nil && w.unsynced >= syncBytes {
-		w.unsynced, err = 0, w.Sync()
-	}
-	return n, err
 }

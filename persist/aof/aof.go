@@ -58,6 +58,8 @@ type Options struct {
 	// Policy returns appendfsync. It is called often and under locks, so it must be one load. nil means
 	// EverySec.
 	Policy func() Policy
+	// InPieces reports aof-rewrite-incremental-fsync, at each rewrite. nil means yes.
+	InPieces func() bool
 	// Pause, if not nil, is called by the writer before each round, except under
 	// Always. A sleep of one millisecond turns a hundred thousand writes a second into
 	// a thousand. No caller waits for it.
@@ -90,6 +92,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Policy == nil {
 		o.Policy = func() Policy { return EverySec }
+	}
+	if o.InPieces == nil {
+		o.InPieces = func() bool { return true }
 	}
 	if o.Limit <= 0 {
 		o.Limit = defaultLimit

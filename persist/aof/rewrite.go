@@ -161,7 +161,11 @@ func (l *Log) finish(rdb bool, write func(io.Writer) error) error {
 	re.baseSeq++
 	base := part{partName(l.o, re.baseSeq, baseSuffix, format), re.baseSeq, kindBase}
 	var size int64
-	err := disk.WriteFile(l.o.FS, l.o.in(base.name), l.o.in(tempPrefix+base.name), func(w io.Writer) error {
+	writeFile := disk.WriteFile
+	if l.o.InPieces() {
+		writeFile = disk.WriteFileInPieces
+	}
+	err := writeFile(l.o.FS, l.o.in(base.name), l.o.in(tempPrefix+base.name), func(w io.Writer) error {
 		counted := counter{w: w}
 		err := write(&counted)
 		size = counted.n

@@ -86,7 +86,16 @@ func local(op, name string) (string, error) {
 // the new content to a temporary name through a buffer, syncs, renames, and syncs the
 // directory.
 func WriteFile(on FS, name, temp string, write func(io.Writer) error) error {
-	if err := writeTemp(on, temp, write); err != nil {
+	return replace(on, name, temp, func(f File) io.Writer { return f }, write)
+}
+
+// WriteFileInPieces is WriteFile for a large file: the system begins to write it to disk as it grows.
+func WriteFileInPieces(on FS, name, temp string, write func(io.Writer) error) error {
+	return replace(on, name, temp, func(f File) io.Writer { return &syncing{f: f} }, write)
+}
+
+func replace(on FS, name, temp string, to func(File) io.Writer, write func(io.Writer) error) error {
+	if err := writeTemp(on, temp, to, write); err != nil {
 		_ = on.Remove(temp) // the first error is the one to report
 		return err
 	}
@@ -108,12 +117,12 @@ func ReplaceFile(on FS, name, temp string, write func(io.Writer) error) error {
 	})
 }
 
-func writeTemp(on FS, temp string, write func(io.Writer) error) error {
+func writeTemp(on FS, temp string, to func(File) io.Writer, write func(io.Writer) error) error {
 	f, err := on.Create(temp)
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(&syncing{f: f}, bufferSize)
+	out := bufio.NewWriterSize(to(f), bufferSize)
 	err = write(out)
 	if err == nil {
 		err = out.Flush()

@@ -231,10 +231,14 @@ func TestWriteFileInPieces(t *testing.T) {
 		return nil
 	}
 	on := disk.OS(t.TempDir())
-	require.NoError(t, disk.WriteFile(on, "f", "temp-f", write))
+	require.NoError(t, disk.WriteFileInPieces(on, "f", "temp-f", write))
 	require.Len(t, content(t, on, "f"), pieces*len(piece))
 
 	syncs := 0
-	require.NoError(t, disk.WriteFile(countingFS{crashdisk.New(1).FS(), &syncs}, "f", "temp-f", write))
+	counting := countingFS{crashdisk.New(1).FS(), &syncs}
+	require.NoError(t, disk.WriteFileInPieces(counting, "f", "temp-f", write))
 	require.Equal(t, 1+pieces*len(piece)/(4<<20), syncs)
+	syncs = 0
+	require.NoError(t, disk.WriteFile(counting, "f", "temp-f", write))
+	require.Equal(t, 1, syncs)
 }
