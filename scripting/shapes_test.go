@@ -77,6 +77,9 @@ func TestShapes(t *testing.T) {
 	b.WriteString("| Shape of | Locks its own shards only | Allocations |\n|---|---|---|\n")
 	for _, s := range shapes {
 		f := s.flow(t)
+		for _, c := range before {
+			server.send(splitFields(c))
+		}
 		if s.library != "redisson" { // needs struct
 			require.NotContains(t, server.send(f.command()), "user_script", s.library)
 		}

@@ -398,8 +398,10 @@ frames:
 				if s.Steps--; s.Steps < 0 {
 					L.poll()
 				}
-				callee := r[i.a].Function()
-				if r[i.a].kind != KindFunction {
+				var callee *Function
+				if r[i.a].kind == KindFunction {
+					callee = r[i.a].Function()
+				} else {
 					callee = L.callable(at)
 				}
 				if callee.proto != nil {
