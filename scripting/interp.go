@@ -111,10 +111,10 @@ func (in *interp) finish(reply *resp.Value) {
 	if r := recover(); r != nil {
 		*reply = in.failed(r)
 	}
-	in.meter.end()
 	if !in.unusable {
 		in.state.Reset()
 	}
+	in.meter.end() // which may collect what the state has dropped
 	in.script = nil
 	in.end()
 	clear(in.args)

@@ -1,7 +1,6 @@
 package scripting
 
 import (
-	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 
@@ -53,7 +52,7 @@ func (m *meter) stopRequested() bool { return m.run != nil && m.run.mustStop() }
 // until others allocate as much.
 func (m *meter) end() {
 	if m.measured {
-		go runtime.GC()
+		go debug.FreeOSMemory() // the caller may hold locks
 	}
 	if m.run != nil {
 		m.tracker.remove(m.run)
@@ -121,7 +120,7 @@ func (m *meter) collect(wanted int64) (failure string) {
 	}
 	if total > m.limit {
 		m.state.Room = 0 // measure again after something was dropped
-		m.errText = errNoMemory
+		m.errText, m.measured = errNoMemory, true
 		return errNoMemory
 	}
 	m.state.Room = max((m.limit-total)/2, min(m.limit/8, garbage))
