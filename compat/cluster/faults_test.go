@@ -247,7 +247,7 @@ func TestFault(t *testing.T) {
 	t.Parallel()
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
-			if f.elsewhere != "" {
+			if f.elsewhere != "" { // the reason of its row: what another row shows, too
 				t.Skip("only in make clusters: ", f.elsewhere)
 			}
 			t.Parallel()

@@ -19,7 +19,7 @@ var rounds = flag.Int("rounds", 0, "how often TestFaults measures each fault; 0:
 // of the rounds and the worst.
 func TestFaults(t *testing.T) {
 	if *rounds == 0 {
-		t.Skip("it measures with -rounds")
+		t.Skip("it measures for minutes what TestFault checks once: run with -rounds N")
 	}
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {

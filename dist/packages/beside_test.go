@@ -48,13 +48,7 @@ func requireDifferences(t *testing.T, folder, got string) {
 // TestBesideFakeredis runs the documents' flows and calls of limiters on zlimit and on
 // fakeredis.
 func TestBesideFakeredis(t *testing.T) {
-	if testing.Short() {
-		t.Skip("downloads packages")
-	}
-	t.Parallel()
-	f := testFrame(t)
-	out, err := builtPackages()
-	require.NoError(t, err)
+	f, out := installing(t)
 	dir := t.TempDir()
 	copyTree(t, dir, "dist/python/beside", "compat/python")
 	python := filepath.Join(dir, "env", "bin", "python")
@@ -68,11 +62,7 @@ func TestBesideFakeredis(t *testing.T) {
 
 // TestBesideIoredisMock does so in Node, with limiter libraries too.
 func TestBesideIoredisMock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("downloads packages")
-	}
-	t.Parallel()
-	f := testFrame(t)
+	f, _ := installing(t)
 	dir := t.TempDir()
 	copyTree(t, dir, "dist/node", "compat/node")
 	beside := filepath.Join(dir, "dist", "node", "beside")
@@ -84,13 +74,7 @@ func TestBesideIoredisMock(t *testing.T) {
 
 // TestBesideJedisMock does so in Java, through Jedis and Spring.
 func TestBesideJedisMock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("downloads artifacts")
-	}
-	t.Parallel()
-	f := testFrame(t)
-	out, err := builtPackages()
-	require.NoError(t, err)
+	f, out := installing(t)
 	dir := t.TempDir()
 	copyTree(t, dir, "compat/java")
 	mvn, err := newMaven(filepath.Join(dir, "maven"), filepath.Join(out, "java"))

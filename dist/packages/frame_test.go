@@ -18,6 +18,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// installing begins a test that installs what was built, with what it needs from the network, as a user does:
+// -short is for who has none. It returns the frame, and the folder of the packages.
+func installing(t *testing.T) (f *frame, out string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("installs packages from the network, which -short goes without")
+	}
+	t.Parallel()
+	f = testFrame(t)
+	out, err := builtPackages()
+	require.NoError(t, err)
+	return f, out
+}
+
 // host is the platform of this machine.
 var host = platform{runtime.GOOS, runtime.GOARCH}
 

@@ -92,7 +92,7 @@ func TestWindow(t *testing.T) {
 // there with zlimittest. The new module gets this source from a proxy, as all others do.
 func TestGo(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles the server")
+		t.Skip("compiles the server twice, which -short goes without")
 	}
 	t.Parallel()
 	f := testFrame(t)

@@ -79,13 +79,7 @@ func TestArtifactContents(t *testing.T) {
 // TestJava installs the artifacts into a fresh local repository and runs the package's tests
 // and examples, in a folder with a difficult name.
 func TestJava(t *testing.T) {
-	if testing.Short() {
-		t.Skip("downloads artifacts")
-	}
-	t.Parallel()
-	f := testFrame(t)
-	out, err := builtPackages()
-	require.NoError(t, err)
+	f, out := installing(t)
 	dir := filepath.Join(t.TempDir(), "a folder ä")
 	mvn, err := newMaven(filepath.Join(dir, "maven"), filepath.Join(out, "java"))
 	require.NoError(t, err)
@@ -110,13 +104,7 @@ func TestJava(t *testing.T) {
 
 // TestJavaFirstTest builds the project that the README shows, from its two files.
 func TestJavaFirstTest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("downloads artifacts")
-	}
-	t.Parallel()
-	f := testFrame(t)
-	out, err := builtPackages()
-	require.NoError(t, err)
+	f, out := installing(t)
 	readme, err := os.ReadFile("../java/README.md")
 	require.NoError(t, err)
 	dir := t.TempDir()

@@ -90,13 +90,7 @@ func readTarball(t *testing.T, path string) (files map[string]string, modes map[
 // TestNode installs the tarballs into a fresh project, in a folder with a difficult name, and
 // runs the package's checks and examples there.
 func TestNode(t *testing.T) {
-	if testing.Short() {
-		t.Skip("downloads packages")
-	}
-	t.Parallel()
-	f := testFrame(t)
-	out, err := builtPackages()
-	require.NoError(t, err)
+	f, out := installing(t)
 	dir := filepath.Join(t.TempDir(), "a folder ä")
 	require.NoError(t, f.stage("node/examples", dir))
 	require.NoError(t, f.stage("node/checks", filepath.Join(dir, "checks")))

@@ -93,13 +93,7 @@ func readZip(t *testing.T, path string) (files map[string]string, modes map[stri
 // TestPython installs the wheel into a fresh virtual environment, in a folder with a
 // difficult name, and runs the package's tests and examples there.
 func TestPython(t *testing.T) {
-	if testing.Short() {
-		t.Skip("downloads packages")
-	}
-	t.Parallel()
-	f := testFrame(t)
-	out, err := builtPackages()
-	require.NoError(t, err)
+	f, out := installing(t)
 	dir := filepath.Join(t.TempDir(), "a folder ä")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	for _, folder := range []string{"tests", "examples"} {
@@ -136,12 +130,7 @@ func TestPython(t *testing.T) {
 
 // TestWheelOfPlatform asks pip which wheel it installs on other platforms.
 func TestWheelOfPlatform(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs pip")
-	}
-	t.Parallel()
-	out, err := builtPackages()
-	require.NoError(t, err)
+	_, out := installing(t)
 	dir := t.TempDir()
 	python := filepath.Join(dir, "env", "bin", "python")
 	runIn(t, dir, "python3", "-m", "venv", "env")
