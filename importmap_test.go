@@ -92,13 +92,14 @@ var mayImport = map[string][]string{
 	"upstream/ratelimit": {"commands", "limiter", "resp"},
 	"acl":                {"commands", "words"},
 	"scripting": {
-		"scripting/lua", "scripting/lua/ast", "scripting/proof", "scripting/redislib", "commands",
-		"persist/dump", "store", "resp",
+		"scripting/lua", "scripting/lua/ast", "scripting/lua/syntax", "scripting/proof", "scripting/redislib",
+		"commands", "persist/dump", "store", "resp",
 	},
 	"scripting/proof":       {"scripting/lua/ast", "commands"},
-	"scripting/lua":         {"scripting/lua/ast"},
+	"scripting/lua":         {"scripting/lua/ast", "scripting/lua/syntax"},
 	"scripting/lua/ast":     {},
-	"scripting/redislib":    {"scripting/lua", "resp"},
+	"scripting/lua/syntax":  {"scripting/lua/ast"},
+	"scripting/redislib":    {"scripting/lua", "scripting/lua/syntax", "resp"},
 	"scripting/lua/luatest": {},
 	"commands": {
 		"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zlimit/zlimit/scripting/lua"
 	"github.com/zlimit/zlimit/scripting/lua/ast"
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
 	"github.com/zlimit/zlimit/scripting/proof"
 )
 
@@ -246,9 +247,9 @@ func newScript(source string, maxTokens int, prepare prepareFunc) (*script, erro
 	return &script{sha: string(d[:]), source: source, proto: proto, flags: flags, proof: v, size: size}, nil
 }
 
-// compile turns a source into code. lua.ShortSource(name) is in error texts.
+// compile turns a source into code. syntax.ShortSource(name) is in error texts.
 func compile(source, name string, maxTokens int) (*ast.Chunk, *lua.Proto, error) {
-	chunk, err := lua.Parse(source, name, maxTokens)
+	chunk, err := syntax.Parse(source, name, maxTokens)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
 )
 
 func TestFormatNumber(t *testing.T) {
@@ -50,7 +51,7 @@ func TestParseNumber(t *testing.T) {
 		"0x1p4":  16, "0x.8": 0.5, "inf": math.Inf(1), "1e400": math.Inf(1),
 		"123456789012345678": 123456789012345678,
 	} {
-		f, ok := lua.ParseNumber(s)
+		f, ok := syntax.ParseNumber(s)
 		require.True(t, ok, "%q", s)
 		require.Equal(t, want, f, "%q", s)
 	}
@@ -58,7 +59,7 @@ func TestParseNumber(t *testing.T) {
 		"", " ", "0x", "1_0", "0b1", "0o7", "12a", "1e", "1e+", ".", "1 2", "- 1", "--1", "1d", "e5", "+",
 		"0x_1", "0x1_p4", "infx", "nan(*)",
 	} {
-		_, ok := lua.ParseNumber(s)
+		_, ok := syntax.ParseNumber(s)
 		require.False(t, ok, "%q", s)
 	}
 }
@@ -71,7 +72,7 @@ func FuzzNumbers(f *testing.F) {
 		if x != x {
 			return
 		}
-		back, ok := lua.ParseNumber(string(appendArgument(nil, x)))
+		back, ok := syntax.ParseNumber(string(appendArgument(nil, x)))
 		require.True(t, ok)
 		require.Equal(t, x, back)
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
 )
 
 // flags are the declarations in a script's shebang line, or of a function.
@@ -89,7 +90,7 @@ func splitWords(line string) (words []string, ok bool) {
 			return words, true
 		}
 		var b strings.Builder
-		for line != "" && !isSpace(line[0]) {
+		for line != "" && !syntax.IsSpace(line[0]) {
 			quote := line[0]
 			if quote != '"' && quote != '\'' {
 				b.WriteByte(quote)
@@ -102,12 +103,10 @@ func splitWords(line string) (words []string, ok bool) {
 			}
 			b.WriteString(line[1 : 1+end])
 			line = line[end+2:]
-			if line != "" && !isSpace(line[0]) {
+			if line != "" && !syntax.IsSpace(line[0]) {
 				return nil, false
 			}
 		}
 		words = append(words, b.String())
 	}
 }
-
-func isSpace(ch byte) bool { return ch == ' ' || '\t' <= ch && ch <= '\r' }

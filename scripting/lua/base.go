@@ -1,6 +1,10 @@
 package lua
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
+)
 
 // baseLibrary are the basic functions. Some need what others keep; see openBase.
 var baseLibrary = []Entry{
@@ -193,7 +197,7 @@ func baseToNumber(L *Thread) int {
 		if base < 2 || base > 36 {
 			L.ArgError(2, "base out of range")
 		}
-		f, ok = parseBase(s, base)
+		f, ok = syntax.ParseBase(s, base)
 	}
 	if !ok {
 		return L.Return(Nil)
@@ -310,28 +314,4 @@ func loadChunk(L *Thread, source, name string) int {
 	}
 	L.Grow(int(fn.proto.Size()))
 	return L.Return(FunctionValue(fn))
-}
-
-// ShortSource returns a chunk's name as errors show it. It has at most 59 bytes.
-func ShortSource(name string) string {
-	const size = 60 // with the NUL in C
-	switch {
-	case strings.HasPrefix(name, "="):
-		return name[1:min(len(name), size)]
-	case strings.HasPrefix(name, "@"):
-		name = name[1:]
-		if most := size - len(" '...' ") - 1; len(name) > most {
-			return "..." + name[len(name)-most:]
-		}
-		return name
-	}
-	line := name
-	if i := strings.IndexAny(name, "\n\r"); i >= 0 {
-		line = name[:i]
-	}
-	line = line[:min(len(line), size-len(` [string "..."] `)-1)]
-	if len(line) < len(name) {
-		line += "..."
-	}
-	return `[string "` + line + `"]`
 }

@@ -1,5 +1,7 @@
 package lua
 
+import "github.com/zlimit/zlimit/scripting/lua/syntax"
+
 // A charset is a set of bytes.
 type charset [4]uint64
 
@@ -10,15 +12,15 @@ func (c *charset) has(ch byte) bool { return c[ch>>6]>>(ch&63)&1 != 0 }
 // byte that is no class stands for itself.
 var classes = func() (all [256]charset) {
 	tests := map[byte]func(ch byte) bool{
-		'a': isAlpha,
+		'a': syntax.IsAlpha,
 		'c': func(ch byte) bool { return ch < 32 || ch == 127 },
-		'd': isDigit,
+		'd': syntax.IsDigit,
 		'l': func(ch byte) bool { return 'a' <= ch && ch <= 'z' },
-		'p': func(ch byte) bool { return ch > 32 && ch < 127 && !isAlnum(ch) },
-		's': isSpace,
+		'p': func(ch byte) bool { return ch > 32 && ch < 127 && !syntax.IsAlnum(ch) },
+		's': syntax.IsSpace,
 		'u': func(ch byte) bool { return 'A' <= ch && ch <= 'Z' },
-		'w': isAlnum,
-		'x': isHex,
+		'w': syntax.IsAlnum,
+		'x': syntax.IsHex,
 		'z': func(ch byte) bool { return ch == 0 },
 	}
 	for class := range all {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/zlimit/zlimit/scripting/lua/ast"
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
 )
 
 // maxRegisters is how many registers a function may use, as MAXSTACK of C Lua.
@@ -41,9 +42,10 @@ type blockScope struct {
 	captured bool // a closure uses a local
 }
 
-// compile generates the code of a chunk.
-func compile(c *ast.Chunk, source string, b *Bindings) (p *Proto, err error) {
-	defer recoverSyntaxError(&err)
+// Compile generates the code of a chunk. syntax.ShortSource(source) is at the start of error texts.
+// b may be nil.
+func Compile(c *ast.Chunk, source string, b *Bindings) (p *Proto, err error) {
+	defer syntax.Recover(&err)
 	g := newGenerator(nil, source, 0)
 	g.bindings = b
 	g.proto.vararg = true
@@ -86,7 +88,7 @@ func (g *generator) function(e *ast.FunctionExpr) desc {
 }
 
 func (g *generator) fail(line int, text string) {
-	panic(&syntaxError{fmt.Sprintf("%s:%d: %s", ShortSource(g.source), line, text)})
+	panic(&syntax.Error{Text: fmt.Sprintf("%s:%d: %s", syntax.ShortSource(g.source), line, text)})
 }
 
 func (g *generator) pc() int { return len(g.proto.code) }

@@ -1,6 +1,10 @@
 package lua
 
-import "math"
+import (
+	"math"
+
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
+)
 
 // directFunctions are the library functions that code calls most, by library
 // and name.
@@ -43,12 +47,12 @@ func directToNumber(L *Thread, v *Value) (Value, bool) {
 	case v.bits > short:
 		return Nil, false
 	}
-	if n, ok := parseDigits(v.Str()); ok {
+	if n, ok := syntax.ParseDigits(v.Str()); ok {
 		f := float64(n)
 		L.state.remember(f, v)
 		return Number(f), true
 	}
-	if f, ok := ParseNumber(v.Str()); ok {
+	if f, ok := syntax.ParseNumber(v.Str()); ok {
 		return Number(f), true
 	}
 	return Nil, true

@@ -3,8 +3,8 @@
 //
 // A source goes through these steps:
 //
-//   - lexer.go and parser*.go read it, with Lua's error texts, and build the
-//     tree of package ast.
+//   - Package syntax reads it, with Lua's error texts, and builds the tree of
+//     package ast.
 //   - codegen*.go make a Proto of each function: code for a register machine.
 //     Registers are allocated as in C Lua, since errors name variables by them
 //     (names.go).

@@ -3,6 +3,8 @@ package lua
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
 )
 
 // An Error is a Lua error on its way to a pcall. GoFunctions raise it by a panic; see Thread.Error.
@@ -120,7 +122,7 @@ func (L *Thread) Where(level int) string {
 	if f == nil || lost || f.fn.proto == nil {
 		return ""
 	}
-	return ShortSource(f.fn.proto.Source) + ":" + strconv.Itoa(f.line()) + ": "
+	return syntax.ShortSource(f.fn.proto.Source) + ":" + strconv.Itoa(f.line()) + ": "
 }
 
 // line returns the line of the instruction that runs in a frame of a Lua function.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
 )
 
 // A directive is a conversion specification of string.format, as in C's printf.
@@ -53,20 +55,20 @@ func (L *Thread) directive(format string) (d directive, i int) {
 		L.Error("invalid format (repeated flags)")
 	}
 	digits := func() (n int) {
-		for k := 0; k < 2 && i < len(format) && isDigit(format[i]); k++ {
+		for k := 0; k < 2 && i < len(format) && syntax.IsDigit(format[i]); k++ {
 			n = n*10 + int(format[i]-'0')
 			i++
 		}
 		return n
 	}
-	if i < len(format) && isDigit(format[i]) {
+	if i < len(format) && syntax.IsDigit(format[i]) {
 		d.width = digits()
 	}
 	if i < len(format) && format[i] == '.' {
 		i++
 		d.precision = digits()
 	}
-	if i < len(format) && isDigit(format[i]) {
+	if i < len(format) && syntax.IsDigit(format[i]) {
 		L.Error("invalid format (width or precision too long)")
 	}
 	if i < len(format) {

@@ -1,6 +1,10 @@
 package lua
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
+)
 
 const (
 	maxCaptures     = 32
@@ -123,7 +127,7 @@ func (m *matcher) matchItems(s, p int) int {
 					}
 					p = q
 					continue
-				case isDigit(next):
+				case syntax.IsDigit(next):
 					if s = m.backReference(s, next); s < 0 {
 						return -1
 					}

@@ -1,5 +1,11 @@
 package lua
 
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
+)
+
 // A State is a Lua world: globals, metatables and threads. One goroutine may
 // use it at a time.
 type State struct {
@@ -127,3 +133,29 @@ func (s *State) SetStringMetatable(meta *Table) { s.stringMeta = meta }
 
 // StringMetatable returns the metatable of strings, or nil.
 func (s *State) StringMetatable() *Table { return s.stringMeta }
+
+// NewClosure returns a function that runs a chunk with the globals of the state.
+func (s *State) NewClosure(p *Proto) *Function { return &Function{proto: p, env: s.Globals} }
+
+// Load compiles a source to a function. name is that of its chunk: "@" and a file, "=" and a text, or the
+// source.
+func (s *State) Load(source, name string) (*Function, error) {
+	source = strings.Clone(source) // constants are parts of it
+	c, err := syntax.Parse(source, name, s.MaxTokens)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Compile(c, name, s.bindings)
+	if err != nil {
+		return nil, err
+	}
+	p.setLoaded()
+	return s.NewClosure(p), nil
+}
+
+func (p *Proto) setLoaded() {
+	p.loaded = true
+	for _, inner := range p.protos {
+		inner.setLoaded()
+	}
+}

@@ -1,6 +1,10 @@
 package lua
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
+)
 
 // maxStringLen limits the result of one library call. Above it, Lua would run out of memory at some point.
 const maxStringLen = 512 << 20
@@ -252,7 +256,7 @@ func (m *matcher) appendTemplate(b []byte, text string, start, end int) []byte {
 		switch {
 		case i == len(text):
 			b = append(b, 0) // C Lua reads the terminator
-		case !isDigit(text[i]):
+		case !syntax.IsDigit(text[i]):
 			b = append(b, text[i])
 		case text[i] == '0':
 			b = append(L.GrowBuffer(b, end-start), m.src[start:end]...)

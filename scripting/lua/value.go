@@ -3,6 +3,8 @@ package lua
 import (
 	"math"
 	"unsafe"
+
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
 )
 
 // A Kind is the type of a Value.
@@ -140,7 +142,7 @@ func (v *Value) AsNumber() (float64, bool) {
 	case KindNumber:
 		return v.Num(), true
 	case KindString:
-		return ParseNumber(v.Str())
+		return syntax.ParseNumber(v.Str())
 	}
 	return 0, false
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
 )
 
 // A jsonToken is the kind of a token.
@@ -103,7 +104,7 @@ func (d *jsonDecoder) next() {
 	switch rest := text[pos:]; {
 	case ch == '"':
 		d.string()
-	case ch == '-' || isDigit(ch):
+	case ch == '-' || syntax.IsDigit(ch):
 		if d.settings.decodeInvalid == jsonOff && invalidJSONNumber(rest) {
 			d.kind = tokenInvalidNumber
 			return
@@ -130,7 +131,7 @@ func invalidJSONNumber(s string) bool {
 	}
 	s = strings.TrimLeft(s[:min(len(s), 8)], "-")
 	if strings.HasPrefix(s, "0") {
-		return len(s) > 1 && (s[1]|0x20 == 'x' || isDigit(s[1]))
+		return len(s) > 1 && (s[1]|0x20 == 'x' || syntax.IsDigit(s[1]))
 	}
 	s = strings.ToLower(s)
 	return strings.HasPrefix(s, "inf") || strings.HasPrefix(s, "nan")
@@ -139,11 +140,11 @@ func invalidJSONNumber(s string) bool {
 // number reads the longest prefix that is a number, as strtod does.
 func (d *jsonDecoder) number(rest string) {
 	end := 0
-	for end < len(rest) && (isAlnum(rest[end]) || strings.IndexByte("+-.()_", rest[end]) >= 0) {
+	for end < len(rest) && (syntax.IsAlnum(rest[end]) || strings.IndexByte("+-.()_", rest[end]) >= 0) {
 		end++
 	}
 	for ; end > 0; end-- {
-		if f, ok := lua.ParseNumber(rest[:end]); ok {
+		if f, ok := syntax.ParseNumber(rest[:end]); ok {
 			d.kind, d.num = tokenNumber, f
 			d.pos += end
 			return

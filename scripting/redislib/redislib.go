@@ -52,7 +52,3 @@ func btoi(b bool) int {
 	}
 	return 0
 }
-
-func isDigit(ch byte) bool { return '0' <= ch && ch <= '9' }
-
-func isAlnum(ch byte) bool { return isDigit(ch) || 'a' <= ch|0x20 && ch|0x20 <= 'z' }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/lua/syntax"
 )
 
 // structLibrary converts numbers and strings to and from C's representation in
@@ -70,11 +71,11 @@ func (f *structFormat) next() (option byte, size int, ok bool) {
 }
 
 func (f *structFormat) count(otherwise int) int {
-	if f.rest == "" || !isDigit(f.rest[0]) {
+	if f.rest == "" || !syntax.IsDigit(f.rest[0]) {
 		return otherwise
 	}
 	n := 0
-	for f.rest != "" && isDigit(f.rest[0]) {
+	for f.rest != "" && syntax.IsDigit(f.rest[0]) {
 		n = n*10 + int(f.rest[0]-'0')
 		if n > math.MaxInt32 {
 			f.L.Error("integral size overflow")
@@ -223,7 +224,7 @@ func structSize(L *lua.Thread) int {
 			L.ArgError(1, "option 's' has no fixed size")
 		case option == 'c' && size == 0:
 			L.ArgError(1, "option 'c0' has no fixed size")
-		case !isAlnum(option):
+		case !syntax.IsAlnum(option):
 			f.control(option)
 		}
 		pos += size

@@ -1,4 +1,4 @@
-// Package ast has the syntax tree of Lua 5.1, as scripting/lua's parser makes it.
+// Package ast has the syntax tree of Lua 5.1, as package syntax makes it.
 //
 // A node's line is the one that an error in it names: where C Lua would emit the instruction. The tree says
 // what the source says; only parentheses that truncate several values to one stay as nodes.

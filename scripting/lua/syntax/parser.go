@@ -1,4 +1,4 @@
-package lua
+package syntax
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ const (
 )
 
 // A parser reads a source as Lua 5.1 does, in one pass and with its error texts, and builds a syntax tree.
-// It follows the scopes only as far as limits need. Errors panic with *syntaxError.
+// It follows the scopes only as far as limits need. Errors panic with *Error.
 type parser struct {
 	lexer
 	tok           token
@@ -52,7 +52,7 @@ type scope struct {
 // tokens, if that is not 0, fails with ErrTooManyTokens.
 func Parse(src, name string, maxTokens int) (c *ast.Chunk, err error) {
 	p := &parser{lexer: lexer{src: src, line: 1, chunk: ShortSource(name)}, maxTokens: maxTokens}
-	defer recoverSyntaxError(&err)
+	defer Recover(&err)
 	p.fn = &funcScope{vararg: true}
 	p.lastLine = 1
 	p.advance()
@@ -64,9 +64,10 @@ func Parse(src, name string, maxTokens int) (c *ast.Chunk, err error) {
 // ErrTooManyTokens is the error of a source with more tokens than allowed.
 const ErrTooManyTokens = "not enough memory"
 
-func recoverSyntaxError(err *error) {
+// Recover is deferred: it returns an Error that was the value of a panic.
+func Recover(err *error) {
 	if r := recover(); r != nil {
-		e, ok := r.(*syntaxError)
+		e, ok := r.(*Error)
 		if !ok {
 			panic(r)
 		}
@@ -83,7 +84,7 @@ func (p *parser) advance() {
 	p.tok = p.next()
 	p.count++
 	if p.maxTokens > 0 && p.count > p.maxTokens {
-		panic(&syntaxError{ErrTooManyTokens})
+		panic(&Error{ErrTooManyTokens})
 	}
 }
 

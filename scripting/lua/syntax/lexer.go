@@ -1,4 +1,4 @@
-package lua
+package syntax
 
 import (
 	"fmt"
@@ -72,12 +72,7 @@ type token struct {
 	num  float64
 }
 
-// A syntaxError is a text with its position, in the form of Lua 5.1.
-type syntaxError struct{ text string }
-
-func (e *syntaxError) Error() string { return e.text }
-
-// A lexer splits a source as Lua 5.1 does. Errors panic with *syntaxError, which parse recovers.
+// A lexer splits a source as Lua 5.1 does. Errors panic with *Error, which parse recovers.
 type lexer struct {
 	src   string
 	pos   int
@@ -93,7 +88,7 @@ func (lx *lexer) failNear(msg, near string) {
 }
 
 func (lx *lexer) fail(msg string) {
-	panic(&syntaxError{fmt.Sprintf("%s:%d: %s", lx.chunk, lx.line, msg)})
+	panic(&Error{fmt.Sprintf("%s:%d: %s", lx.chunk, lx.line, msg)})
 }
 
 func (lx *lexer) peek(ahead int) int {
@@ -124,13 +119,13 @@ func (lx *lexer) next() token {
 		switch {
 		case ch == '\n' || ch == '\r':
 			lx.newline()
-		case isSpace(ch):
+		case IsSpace(ch):
 			lx.pos++
 		case ch == '-' && lx.peek(1) == '-':
 			lx.comment()
-		case isDigit(ch) || ch == '.' && lx.peek(1) >= 0 && isDigit(byte(lx.peek(1))):
+		case IsDigit(ch) || ch == '.' && lx.peek(1) >= 0 && IsDigit(byte(lx.peek(1))):
 			return lx.number()
-		case isAlpha(ch) || ch == '_':
+		case IsAlpha(ch) || ch == '_':
 			return lx.name()
 		case ch == '"' || ch == '\'':
 			return lx.quoted(ch)
@@ -172,7 +167,7 @@ func (lx *lexer) name() token {
 // word skips letters, digits and underscores, and returns them.
 func (lx *lexer) word() string {
 	start := lx.pos
-	for lx.pos < len(lx.src) && (isAlnum(lx.src[lx.pos]) || lx.src[lx.pos] == '_') {
+	for lx.pos < len(lx.src) && (IsAlnum(lx.src[lx.pos]) || lx.src[lx.pos] == '_') {
 		lx.pos++
 	}
 	return lx.src[start:lx.pos]
@@ -288,7 +283,7 @@ func (lx *lexer) escape(b []byte, shown func() string) []byte {
 	case ch == '\n' || ch == '\r':
 		lx.newline()
 		return append(b, '\n')
-	case isDigit(byte(ch)):
+	case IsDigit(byte(ch)):
 		n := 0
 		for i := 0; i < 3 && lx.at("0123456789"); i++ {
 			n = n*10 + lx.peek(0) - '0'
