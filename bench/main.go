@@ -13,6 +13,9 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+
+	"github.com/zlimit/zlimit/bench/contention"
+	"github.com/zlimit/zlimit/bench/picture"
 )
 
 const ourPackage = "github.com/zlimit/zlimit/cmd/zlimit-server"
@@ -120,9 +123,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var rep *report
 	if o.picture != "" {
-		err = writeFile(o.picture, writePicture)
+		err = writeFile(o.picture, picture.Write)
 	} else if o.contention {
-		err = writeContention(stdout)
+		_, err = io.WriteString(stdout, aligned(contention.Table()))
 	} else if o.profile != "" {
 		err = profileRows(ctx, o, stdout, progress)
 	} else if o.list {

@@ -37,48 +37,22 @@ func replicated(ctx context.Context, b *bench, r row, say say) ([]result, error)
 
 // copying compares p99 while a replica copies a million keys with p99 when nothing happens.
 func copying(ctx context.Context, b *bench, r row, say say) ([]result, error) {
-	const keys, perSecond = 1_000_000, 10_000
 	var results []result
 	for i, c := range against(rlAllow, evalsha) {
 		c.flags = replicaFlags
-		s, err := b.start(ctx, c)
+		m, err := b.meanwhile(ctx, c, say, "while a copy is sent",
+			func(_ *serverProcess, l load, perSecond float64) (*tally, time.Duration, error) {
+				return l.duringCopy(ctx, perSecond)
+			})
 		if err != nil {
 			return nil, err
 		}
-		defer s.stop()
-		if err := s.fillLimiters(ctx, keys); err != nil {
-			return nil, err
-		}
-		l := b.pace(s, c.flow, 10_000, generous)
-		if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm up
-			return nil, err
-		}
-		var quiet, loud, took []float64
-		var loads []*tally
-		for range b.rounds {
-			before, during, copied, err := l.duringCopy(ctx, perSecond)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
-			}
-			loads = append(loads, before, during)
-			quiet = append(quiet, ms(before.latency.quantile(0.99)))
-			loud = append(loud, ms(during.latency.quantile(0.99)))
-			took = append(took, copied.Seconds())
-			n := len(quiet) - 1
-			say("%s: p99: quiet %.3f ms, while a copy is sent for %.1f s %.3f ms", s.name, quiet[n], took[n],
-				loud[n])
-		}
-		s.stop()
 		name, floor := r.name, r.target(b.quick)
 		if i > 0 {
-			name, floor = r.name+"-"+s.name, 0
+			name, floor = r.name+"-"+m.server, 0
 		}
-		res := lower(name, "p99 of "+r.about, "ms", floor,
-			figure{Name: s.name + " copying", Value: median(loud)},
-			figure{Name: s.name + " quiet", Value: median(quiet)})
-		res.Ratio = compare(quiet, loud)
-		res.warnAway(loads)
-		res.Warnings = append(res.Warnings, fmt.Sprintf("the copy took %.1f s", median(took)))
+		res := m.p99(name, r.about, floor)
+		res.Warnings = append(res.Warnings, fmt.Sprintf("the copy took %.1f s", median(m.took)))
 		results = append(results, res)
 	}
 	return results, nil
@@ -96,24 +70,20 @@ func (s *serverProcess) fillLimiters(ctx context.Context, keys int) error {
 	})
 }
 
-// duringCopy runs a paced load without, and then while a replica copies the keys.
-func (l *load) duringCopy(
+// duringCopy runs a paced load while a replica copies the keys.
+func (l load) duringCopy(
 	ctx context.Context, perSecond float64,
-) (quiet, loud *tally, took time.Duration, err error) {
-	if quiet, err = l.paced(ctx, perSecond, nil); err != nil {
-		return nil, nil, 0, err
+) (loud *tally, took time.Duration, err error) {
+	if l.sink, err = attach(l.address); err != nil {
+		return nil, 0, err
 	}
-	with := *l
-	if with.sink, err = attach(l.address); err != nil {
-		return nil, nil, 0, err
+	defer l.sink.shut()
+	l.copied, l.duration = true, ioTimeout
+	if loud, err = l.paced(ctx, perSecond, nil); err != nil {
+		return nil, 0, err
 	}
-	defer with.sink.shut()
-	with.copied, with.duration = true, ioTimeout
-	if loud, err = with.paced(ctx, perSecond, nil); err != nil {
-		return nil, nil, 0, err
+	if l.sink.took == 0 {
+		return nil, 0, fmt.Errorf("%w: the copy was not over after %s", errNoAnswer, ioTimeout)
 	}
-	if with.sink.took == 0 {
-		return nil, nil, 0, fmt.Errorf("%w: the copy was not over after %s", errNoAnswer, ioTimeout)
-	}
-	return quiet, loud, with.sink.took, nil
+	return loud, l.sink.took, nil
 }

@@ -84,58 +84,27 @@ func (j *job) look(now time.Duration) error {
 
 // saving compares the time of a BGSAVE with Redis', and p99 during it with p99 when nothing happens.
 func saving(ctx context.Context, b *bench, r row, say say) ([]result, error) {
-	const keys, perSecond = 1_000_000, 10_000
 	var results []result
 	var times []figure
 	var seconds [][]float64
-	for _, c := range against(rlAllow, evalsha) {
+	for i, c := range against(rlAllow, evalsha) {
 		c.flags = []string{"--dbfilename", r.name + "-" + string(c.program) + ".rdb"}
-		s, err := b.start(ctx, c)
+		m, err := b.meanwhile(ctx, c, say, "while it saves",
+			func(s *serverProcess, l load, perSecond float64) (*tally, time.Duration, error) {
+				l.job, l.duration = &job{server: s}, ioTimeout
+				loud, err := l.paced(ctx, perSecond, nil)
+				return loud, l.job.took, err
+			})
 		if err != nil {
 			return nil, err
 		}
-		defer s.stop()
-		if err := s.fillLimiters(ctx, keys); err != nil {
-			return nil, err
-		}
-		l := b.pace(s, c.flow, 10_000, generous)
-		if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm up
-			return nil, err
-		}
-		var quiet, loud, took []float64
-		var loads []*tally
-		for range b.rounds {
-			before, err := l.paced(ctx, perSecond, nil)
-			if err != nil {
-				return nil, err
-			}
-			with := *l
-			with.job, with.duration = &job{server: s}, ioTimeout
-			during, err := with.paced(ctx, perSecond, nil)
-			if err != nil {
-				return nil, err
-			}
-			loads = append(loads, before, during)
-			quiet = append(quiet, ms(before.latency.quantile(0.99)))
-			loud = append(loud, ms(during.latency.quantile(0.99)))
-			took = append(took, with.job.took.Seconds())
-			n := len(quiet) - 1
-			say("%s: p99: quiet %.3f ms, during a BGSAVE of %.2f s %.3f ms", s.name, quiet[n], took[n],
-				loud[n])
-		}
-		s.stop()
 		floor := 0.0
-		if len(results) == 0 {
+		if i == 0 {
 			floor = 1 / 1.5
 		}
-		res := lower(r.name+"-p99-"+s.name, "p99 of "+r.about, "ms", floor,
-			figure{Name: s.name + " saving", Value: median(loud)},
-			figure{Name: s.name + " quiet", Value: median(quiet)})
-		res.Ratio = compare(quiet, loud)
-		res.warnAway(loads)
-		results = append(results, res)
-		times = append(times, figure{Name: s.name, Value: median(took)})
-		seconds = append(seconds, took)
+		results = append(results, m.p99(r.name+"-p99-"+m.server, r.about, floor))
+		times = append(times, figure{Name: m.server, Value: median(m.took)})
+		seconds = append(seconds, m.took)
 	}
 	res := lower(r.name, "seconds of "+r.about, "s", r.target(b.quick), times[0], times[1])
 	res.Ratio = compare(seconds[1], seconds[0])

@@ -1,14 +1,10 @@
-package main
+package contention
 
-import (
-	"fmt"
-	"io"
-)
+import "fmt"
 
-// contended are the calls whose contention --contention simulates. Their times are of
-// one core, in process and over sockets, in nanoseconds, rounded from what
-// --profile and the row cores say.
-var contended = []struct {
+// calls are what is simulated. Their times are of one core, in process and over sockets, in
+// nanoseconds, rounded from what the bench's --profile and its row cores say.
+var calls = []struct {
 	name          string
 	outside, held float64
 }{
@@ -26,12 +22,12 @@ const (
 	wakeNs     = 50_000
 )
 
-// writeContention writes what a number of cores gives by simulation: with 64 shards and
-// 256, for waiters that spin as long as they do and for such that park at once, and for
+// Table returns what a number of cores gives, with titles in the first line: with 64 shards
+// and 256, for waiters that spin as long as they do and for such that park at once, and for
 // a key that gets a tenth of all calls.
-func writeContention(w io.Writer) error {
+func Table() [][]string {
 	table := [][]string{{"call", "shards", "waiters", "keys", "2 cores", "8", "16", "64", "waiting at 64"}}
-	for _, call := range contended {
+	for _, call := range calls {
 		for _, variant := range []struct {
 			shards        int
 			spin, hottest float64
@@ -45,7 +41,7 @@ func writeContention(w io.Writer) error {
 			line := []string{call.name, fmt.Sprint(variant.shards), variant.waiters, variant.keys}
 			var last speed
 			for _, n := range []int{2, 8, 16, 64} {
-				last = contention{
+				last = load{
 					cores: n, shards: variant.shards, outside: call.outside, held: call.held,
 					transfer: transferNs, spin: variant.spin, wake: wakeNs, hottest: variant.hottest,
 				}.simulate(200_000)
@@ -54,6 +50,5 @@ func writeContention(w io.Writer) error {
 			table = append(table, append(line, fmt.Sprintf("%.0f%%", 100*last.waiting)))
 		}
 	}
-	_, err := io.WriteString(w, aligned(table))
-	return err
+	return table
 }

@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"fmt"
@@ -14,23 +14,23 @@ import (
 
 // Sizes in pixels, except as noted.
 const (
-	left, top   = 208, 140 // of the first panel's upper strip
-	perSecond   = 8
-	panelWide   = pictureMs / 1000 * perSecond
-	panelStep   = panelWide + 30
-	rowStep     = 188
-	windowTall  = 88 // 220 units
-	barsTop     = windowTall + 10
-	barsTall    = 45 // 45 requests
-	columnMs    = 1000 / perSecond
-	barMs       = 500
-	barWide     = perSecond * barMs / 1000
-	pictureWide = left + 2*panelStep + panelWide + 24
-	axisTop     = barsTop + barsTall
-	limitTall   = int(pictureLimit) * 4 / 10 // .4 pixels a unit: see writePanel
+	left, top  = 208, 140 // of the first panel's upper strip
+	perSecond  = 8
+	panelWide  = lengthMs / 1000 * perSecond
+	panelStep  = panelWide + 30
+	rowStep    = 188
+	windowTall = 88 // 220 units
+	barsTop    = windowTall + 10
+	barsTall   = 45 // 45 requests
+	columnMs   = 1000 / perSecond
+	barMs      = 500
+	barWide    = perSecond * barMs / 1000
+	width      = left + 2*panelStep + panelWide + 24
+	axisTop    = barsTop + barsTall
+	limitTall  = int(limit) * 4 / 10 // .4 pixels a unit: see writePanel
 )
 
-const pictureHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" ` +
+const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[2]d" ` +
 	`width="%[1]d" height="%[2]d" role="img" aria-labelledby="t d">
 <title id="t">Admitted against offered traffic</title>
 <desc id="d">%[3]s</desc>
@@ -50,24 +50,24 @@ text{fill:#e6edf3}.s{fill:#9aa4af}
 <rect class="paper" width="%[1]d" height="%[2]d"/>
 `
 
-// writePicture draws docs/traffic.svg.
-func writePicture(w io.Writer) error {
+// Write draws the picture.
+func Write(w io.Writer) error {
 	var out, desc strings.Builder
 	fmt.Fprintf(&desc,
 		"The limit is %d in %d s. Admitted in the worst window under Poisson, bursty and edge-of-window "+
-			"load:", pictureLimit, pictureWindowMs/1000)
+			"load:", limit, windowMs/1000)
 	offered := make([][]int64, len(traffics))
 	for column, load := range traffics {
 		offered[column] = load.offer()
 		writeColumnHead(&out, column, load, offered[column])
 	}
-	for row, kind := range pictureKeys {
+	for row, kind := range algorithms {
 		y := top + row*rowStep
 		writeText(&out, "b", 24, y+13, kind.name)
 		writeText(&out, "s", 24, y+32, kind.about)
 		writeText(&out, "s r", left-8, y+windowTall+4, "0")
-		writeText(&out, "s r", left-8, y+windowTall-limitTall+5, fmt.Sprint(pictureLimit))
-		writeText(&out, "s r", left-8, y+windowTall-2*limitTall+5, fmt.Sprint(2*pictureLimit))
+		writeText(&out, "s r", left-8, y+windowTall-limitTall+5, fmt.Sprint(limit))
+		writeText(&out, "s r", left-8, y+windowTall-2*limitTall+5, fmt.Sprint(2*limit))
 		fmt.Fprintf(&desc, " %s:", kind.name)
 		for column := range traffics {
 			passed := admitted(offered[column], kind.fresh())
@@ -77,17 +77,17 @@ func writePicture(w io.Writer) error {
 		}
 		desc.WriteString(";")
 	}
-	bottom := top + (len(pictureKeys)-1)*rowStep + axisTop
+	bottom := top + (len(algorithms)-1)*rowStep + axisTop
 	for column := range traffics {
 		x := left + column*panelStep
 		writeText(&out, "s", x-4, bottom+20, "0")
-		for s := 10; s < pictureMs/1000; s += 10 {
+		for s := 10; s < lengthMs/1000; s += 10 {
 			writeText(&out, "s m", x+s*perSecond, bottom+20, fmt.Sprintf("%d s", s))
 		}
-		writeText(&out, "s r", x+panelWide, bottom+20, fmt.Sprintf("%d s", pictureMs/1000))
+		writeText(&out, "s r", x+panelWide, bottom+20, fmt.Sprintf("%d s", lengthMs/1000))
 	}
-	_, err := fmt.Fprintf(w, pictureHead, pictureWide, bottom+36, strings.TrimSuffix(desc.String(), ";")+".",
-		pictureLimit)
+	_, err := fmt.Fprintf(w, head, width, bottom+36, strings.TrimSuffix(desc.String(), ";")+".",
+		limit)
 	if err == nil {
 		writeLegend(w)
 		_, err = io.WriteString(w, out.String()+"</svg>\n")
@@ -98,7 +98,7 @@ func writePicture(w io.Writer) error {
 // writeLegend explains the colours.
 func writeLegend(w io.Writer) {
 	writeText(w, "b", 24, 32,
-		fmt.Sprintf("What a limit of %d in %d s admits", pictureLimit, pictureWindowMs/1000))
+		fmt.Sprintf("What a limit of %d in %d s admits", limit, windowMs/1000))
 	x := 24
 	for _, entry := range []struct {
 		class, text string
@@ -131,13 +131,13 @@ func writeColumnHead(w io.Writer, column int, load traffic, offered []int64) {
 func writePanel(w io.Writer, row, column int, passed []int64, worst, offered int64) {
 	fmt.Fprintf(w, `<g transform="translate(%d %d)">`+"\n", left+column*panelStep, top+row*rowStep)
 	class := "s"
-	if worst > pictureLimit {
+	if worst > limit {
 		class = "over"
 	}
 	writeText(w, class, 0, -7, fmt.Sprintf("worst window: %d", worst))
 	writeText(w, "s r", panelWide, -7, fmt.Sprintf("%d of %d admitted", total(passed), offered))
 	fmt.Fprint(w, `<path class="grid" d="`)
-	for s := 0; s <= pictureMs/1000; s += int(pictureWindowMs / 1000) {
+	for s := 0; s <= lengthMs/1000; s += int(windowMs / 1000) {
 		fmt.Fprintf(w, "M%d.5 0v%d", s*perSecond, axisTop+5)
 	}
 	fmt.Fprint(w, `"/>`+"\n")

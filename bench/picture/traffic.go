@@ -1,4 +1,9 @@
-package main
+// Package picture draws docs/traffic.svg: what each algorithm admits of three loads. It measures nothing.
+// Package limiter decides, time is a counter, randomness is seeded, and all arithmetic is in integers, so
+// that every machine draws the same bytes. keys.go has the keys, svg.go the drawing.
+//
+// This package is internal to zlimit: it may change in any release.
+package picture
 
 import (
 	"math/rand/v2"
@@ -7,18 +12,13 @@ import (
 	"github.com/zlimit/zlimit/limiter"
 )
 
-// This file draws docs/traffic.svg: what each algorithm admits of three loads. It
-// measures nothing. Package limiter decides, time is a counter, randomness is seeded,
-// and all arithmetic is in integers, so that every machine draws the same bytes.
-// picture_keys.go has the keys, picture_svg.go the drawing.
-
 const (
-	pictureLimit    int64 = 100
-	pictureWindowMs int64 = 10_000
-	pictureMs             = 40_000
-	pictureSeed           = 5
-	// pictureStartMs is on the border of a slice of FIXED, as the edge load needs.
-	pictureStartMs int64 = 1_700_000_000_000
+	limit    int64 = 100
+	windowMs int64 = 10_000
+	lengthMs       = 40_000
+	seed           = 5
+	// startMs is on the border of a slice of FIXED, as the edge load needs.
+	startMs int64 = 1_700_000_000_000
 )
 
 // A traffic is a load: the expected number of requests a second at a millisecond of the
@@ -49,8 +49,8 @@ var traffics = []traffic{
 // may come at once.
 func (t traffic) offer() []int64 {
 	const tosses = 10
-	rng := rand.NewPCG(pictureSeed, pictureSeed)
-	offered := make([]int64, pictureMs)
+	rng := rand.NewPCG(seed, seed)
+	offered := make([]int64, lengthMs)
 	for ms := range offered {
 		rate := t.perSecond(ms)
 		for range tosses {
@@ -63,12 +63,12 @@ func (t traffic) offer() []int64 {
 }
 
 // admitted plays a load to a key and returns the units admitted in each millisecond.
-func admitted(offered []int64, k pictureKey) []int64 {
+func admitted(offered []int64, k limiterKey) []int64 {
 	out := make([]int64, len(offered))
 	for ms, n := range offered {
 		for range n {
-			out[ms] += k.admit(pictureStartMs+int64(ms),
-				limiter.Quota{Limit: pictureLimit, WindowMs: pictureWindowMs})
+			out[ms] += k.admit(startMs+int64(ms),
+				limiter.Quota{Limit: limit, WindowMs: windowMs})
 		}
 	}
 	return out
@@ -81,7 +81,7 @@ func inWindow(perMs []int64) []int64 {
 	count := int64(0)
 	for ms, n := range perMs {
 		count += n
-		if gone := ms - int(pictureWindowMs); gone >= 0 {
+		if gone := ms - int(windowMs); gone >= 0 {
 			count -= perMs[gone]
 		}
 		out[ms] = count

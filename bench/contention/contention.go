@@ -1,4 +1,8 @@
-package main
+// Package contention simulates cores that wait for the locks of shards: what 8, 16 and 64 cores give, where
+// there are fewer.
+//
+// This package is internal to zlimit: it may change in any release.
+package contention
 
 import (
 	"cmp"
@@ -7,10 +11,9 @@ import (
 	"slices"
 )
 
-// A contention is a load on locks: cores that repeat a call, each with one goroutine. A
-// call works without a lock, then locks a shard and works under it. Times are
-// nanoseconds.
-type contention struct {
+// A load is cores that repeat a call, each with one goroutine. A call works without a
+// lock, then locks a shard and works under it. Times are nanoseconds.
+type load struct {
 	cores, shards int
 	outside, held float64
 	// transfer is what a call under the lock takes longer if another core held that lock
@@ -31,9 +34,9 @@ type speed struct {
 
 // simulate runs calls calls, and compares their speed with that of one core without
 // locks of others. It is deterministic.
-func (c contention) simulate(calls int) speed {
+func (c load) simulate(calls int) speed {
 	s := simulation{
-		contention: c, random: rand.New(rand.NewPCG(1, 2)), locks: make([]simulatedLock, c.shards),
+		load: c, random: rand.New(rand.NewPCG(1, 2)), locks: make([]simulatedLock, c.shards),
 		cores: make([]simulatedCore, c.cores), left: calls,
 	}
 	for i := range s.locks {
@@ -62,7 +65,7 @@ func (c contention) simulate(calls int) speed {
 }
 
 type simulation struct {
-	contention
+	load
 	random *rand.Rand
 	locks  []simulatedLock
 	cores  []simulatedCore

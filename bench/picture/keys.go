@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"slices"
@@ -6,25 +6,25 @@ import (
 	"github.com/zlimit/zlimit/limiter"
 )
 
-// A pictureKey is a key under one algorithm. It decides on a request, applies the
+// A limiterKey is a key under one algorithm. It decides on a request, applies the
 // change, and returns the units admitted.
-type pictureKey interface {
+type limiterKey interface {
 	admit(nowMs int64, q limiter.Quota) int64
 }
 
 // The algorithms in the picture's order. GCRA's burst is the limit, so that at rest all
 // admit as much at once.
-var pictureKeys = []struct {
+var algorithms = []struct {
 	name, about string
-	fresh       func() pictureKey
+	fresh       func() limiterKey
 }{
-	{"LOG", "exact sliding window", func() pictureKey { return new(logKey) }},
+	{"LOG", "exact sliding window", func() limiterKey { return new(logKey) }},
 	{
 		"BUCKETS 10", "window in ten parts",
-		func() pictureKey { return &bucketsKey{Buckets: limiter.Buckets{N: 10}} },
+		func() limiterKey { return &bucketsKey{Buckets: limiter.Buckets{N: 10}} },
 	},
-	{"FIXED", "slices of 10 s", func() pictureKey { return new(fixedKey) }},
-	{"GCRA 100", "100 at once, 10/s", func() pictureKey { return new(gcraKey) }},
+	{"FIXED", "slices of 10 s", func() limiterKey { return new(fixedKey) }},
+	{"GCRA 100", "100 at once, 10/s", func() limiterKey { return new(gcraKey) }},
 }
 
 var one = limiter.Call{Cost: 1}
