@@ -6,6 +6,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 // statsGroup returns the row of RL.STATS. It shows the names of tenants, so it is a
@@ -101,5 +102,48 @@ func (s *Session) setTracer(on bool) {
 	s.ctx.Tracer = nil
 	if on {
 		s.ctx.Tracer = &s.engine.traces
+	}
+}
+
+// observe sets the observer of the command, script or EXEC that begins, if rl-doctor is on.
+func (s *Session) observe() {
+	if s.observer == nil {
+		s.observer = s.engine.doctor.NewClient(s.id, s.label)
+	}
+	s.ctx.Observer = nil
+	if s.observer.Begin() {
+		s.ctx.Observer = s.observer
+	}
+}
+
+// label returns the name of the session's client, or its address without the port if it has
+// none. It is called on the session's goroutine, the only one that sets the name.
+func (s *Session) label() string {
+	if name := s.public.name; name != "" {
+		return name
+	}
+	addr := s.peer.Addr
+	if colon := strings.LastIndexByte(addr, ':'); colon >= 0 {
+		return addr[:colon]
+	}
+	return addr
+}
+
+// doctorShards is how many shards a tick examines for RL.DOCTOR.
+const doctorShards = 8
+
+// tickDoctor examines what RL.DOCTOR remembers of keys, some shards at a time, unless they
+// are locked.
+func (e *Engine) tickDoctor() {
+	if !e.doctor.On() {
+		return
+	}
+	for range doctorShards {
+		shard := e.doctorAt
+		e.doctorAt = (e.doctorAt + 1) % store.NumShards
+		if one := store.ShardSet(1) << shard; e.store.TryLock(one) {
+			e.doctor.Sweep(e.store, shard, e.clock.NowUs()/1000)
+			e.store.Unlock(one)
+		}
 	}
 }

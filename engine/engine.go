@@ -190,7 +190,7 @@ func New(o Options) *Engine {
 		commands.Lolwut(RedisVersion), pubsub.Commands,
 		e.aclGroup(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryPurge, e.memoryStats),
 		e.storage.Commands(), e.replicationGroup(),
-		e.doctorGroup(), e.traces.Commands(), e.statsGroup(),
+		doctor.Commands(func() *doctor.Doctor { return e.doctor }), e.traces.Commands(), e.statsGroup(),
 	)
 	e.doctor = doctor.New(e.table)
 	e.renameErr = rename(e.table, o.Config.Renames())

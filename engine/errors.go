@@ -33,8 +33,6 @@ var (
 	errDeniedChannel = resp.Error("NOPERM this user has no permissions to access one of the channels used " +
 		"as arguments")
 
-	errDoctorOff = resp.Error("ERR the doctor is off: CONFIG SET rl-doctor yes")
-
 	errNotInMulti          = resp.Error("ERR Command not allowed inside a transaction")
 	errNestedMulti         = resp.Error("ERR MULTI calls can not be nested")
 	errWatchInMulti        = resp.Error("ERR WATCH inside MULTI is not allowed")

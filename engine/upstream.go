@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/upstream/call"
@@ -279,4 +281,31 @@ func (s *Session) stopForwarding() {
 		s.forward.watch.Close()
 		s.forward.watch = nil
 	}
+}
+
+// answerDegraded answers a decision by the keys of this engine, which are used for nothing else: under
+// Open as if the key did not exist, under Local by a share of each limit. FULL says so.
+func (s *Session) answerDegraded(c *call.Call) resp.Value {
+	args := append([][]byte(nil), c.Args...)
+	mode := "open"
+	if c.Policy.Mode == call.Local {
+		mode = "local"
+		call.Divide(c.Cmd, args, c.Policy.Share)
+	}
+	s.ctx.Reset()
+	reply := s.execute(c.Cmd, args)
+	if reply.Kind() == resp.KindMap {
+		reply = resp.Map(append(slices.Clone(reply.Elems()), resp.Bulk("degraded"), resp.Bulk(mode))...)
+	}
+	if c.Policy.Mode == call.Open {
+		reply = resp.Encode(reply, c.Proto)
+		s.forget(c)
+	}
+	return reply
+}
+
+// forget removes the keys of a decision.
+func (s *Session) forget(c *call.Call) {
+	del, _ := s.engine.table.Resolve([][]byte{[]byte("del"), nil})
+	s.execute(del, append([][]byte{[]byte("del")}, c.Cmd.AppendKeys(nil, c.Args)...))
 }

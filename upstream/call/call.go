@@ -89,10 +89,3 @@ type Watch interface {
 
 // A Fact is a line of INFO.
 type Fact struct{ Name, Value string }
-
-// degradable are the commands of which Degradable reports true.
-var degradable = map[string]bool{"rl.allow": true, "rl.mallow": true, "cl.throttle": true, "rl.reserve": true}
-
-// Degradable reports whether calls of a command are answered without the upstream, if the policy of their
-// key says so: those that ask whether something is allowed. docs/gateway.md says why no others are.
-func Degradable(cmd *commands.Command) bool { return degradable[cmd.Name] }

@@ -1,15 +1,13 @@
-package engine
+package call
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/upstream/call"
 )
 
-// dividers divide the limits of the commands that are call.Degradable.
+// dividers divide the limits of commands by a share. They are the commands that ask whether something is
+// allowed; docs/gateway.md says why no others are Degradable.
 var dividers = map[string]func(args [][]byte, share int64){
 	"rl.allow":    divideAllow,
 	"rl.mallow":   divideMallow,
@@ -17,33 +15,13 @@ var dividers = map[string]func(args [][]byte, share int64){
 	"rl.reserve":  divideReserve,
 }
 
-// answerDegraded answers a decision by the keys of this engine, which are used for nothing else: under
-// Open as if the key did not exist, under Local by a share of each limit. FULL says so.
-func (s *Session) answerDegraded(c *call.Call) resp.Value {
-	divide := dividers[c.Cmd.Name]
-	args := append([][]byte(nil), c.Args...)
-	mode := "open"
-	if c.Policy.Mode == call.Local {
-		mode = "local"
-		divide(args, c.Policy.Share)
-	}
-	s.ctx.Reset()
-	reply := s.execute(c.Cmd, args)
-	if reply.Kind() == resp.KindMap {
-		reply = resp.Map(append(slices.Clone(reply.Elems()), resp.Bulk("degraded"), resp.Bulk(mode))...)
-	}
-	if c.Policy.Mode == call.Open {
-		reply = resp.Encode(reply, c.Proto)
-		s.forget(c)
-	}
-	return reply
-}
+// Degradable reports whether calls of a command are answered without the upstream, if the policy of their
+// key says so.
+func Degradable(cmd *commands.Command) bool { return dividers[cmd.Name] != nil }
 
-// forget removes the keys of a decision.
-func (s *Session) forget(c *call.Call) {
-	del, _ := s.engine.table.Resolve([][]byte{[]byte("del"), nil})
-	s.execute(del, append([][]byte{[]byte("del")}, c.Cmd.AppendKeys(nil, c.Args)...))
-}
+// Divide divides the limits in the arguments of a Degradable command, down to 1. It replaces elements of
+// args.
+func Divide(cmd *commands.Command, args [][]byte, share int64) { dividers[cmd.Name](args, share) }
 
 // divideAllow divides the limits of RL.ALLOW key limit window [limit window ...] [options].
 func divideAllow(args [][]byte, share int64) {
