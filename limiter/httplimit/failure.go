@@ -37,7 +37,8 @@ func (f *failures) add(ctx context.Context, policy string, err error) {
 	if f.total != nil {
 		f.total.Add(1)
 	}
-	n := f.due(time.Now()) // limits log lines; no decision depends on it
+	// The instant spaces lines of the log; no decision depends on it, and a request brings none along.
+	n := f.due(time.Now())
 	if n == 0 {
 		return
 	}

@@ -191,13 +191,9 @@ func (L *Thread) PCall(nargs int, handler Value) (err *Error) {
 	L.handler = errorHandler{fn: handler}
 	defer func() {
 		L.handler = saved
-		r := recover()
-		if r == nil {
+		e := caught(recover())
+		if e == nil {
 			return
-		}
-		e, ok := r.(*Error)
-		if !ok || e.Fatal {
-			panic(r)
 		}
 		L.closeUpvalues(at)
 		L.frames = L.frames[:frames]

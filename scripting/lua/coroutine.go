@@ -52,13 +52,9 @@ func (L *Thread) Resume(co *Thread, nargs int) (n int, err *Error) {
 // run starts or continues the thread with the values on top of its stack.
 func (L *Thread) run(nargs int) (n int, err *Error) {
 	defer func() {
-		r := recover()
-		if r == nil {
+		e := caught(recover())
+		if e == nil {
 			return
-		}
-		e, ok := r.(*Error)
-		if !ok || e.Fatal {
-			panic(r)
 		}
 		L.closeUpvalues(0)
 		L.status, L.frames, L.stack = threadDead, nil, nil

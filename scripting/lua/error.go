@@ -34,6 +34,19 @@ type errorHandler struct {
 	overflow bool  // a stack overflow is being handled
 }
 
+// caught returns the error that a recovered panic was, or nil if there was none. What pcall may not catch
+// goes on as it was.
+func caught(r any) *Error {
+	if r == nil {
+		return nil
+	}
+	e, ok := r.(*Error)
+	if !ok || e.Fatal {
+		panic(r)
+	}
+	return e
+}
+
 // Throw raises a value as it is.
 func (L *Thread) Throw(v Value) {
 	e := &Error{Value: v}
