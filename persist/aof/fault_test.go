@@ -130,10 +130,11 @@ func used(on *crashdisk.Disk) []string {
 }
 
 // TestSlowDiskBlocksWaiters hangs a write. Memory is bounded by callers that wait
-// for space, and otherwise by abandoning the file.
+// for space, and otherwise by abandoning the file. Each group fills a chunk: an open one
+// is not counted before the writer takes it.
 func TestSlowDiskBlocksWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const limit = 1 << 10
+		const limit = 100 << 10
 		on, log := begun(t, aof.EverySec, limit)
 		gate := make(chan struct{})
 		on.Hook(func(op crashdisk.Op) crashdisk.Fault {
@@ -142,7 +143,7 @@ func TestSlowDiskBlocksWaiters(t *testing.T) {
 			}
 			return crashdisk.Fault{}
 		})
-		value := strings.Repeat("v", 600)
+		value := strings.Repeat("v", limit)
 		require.NoError(t, log.WaitForSpace(nil))
 		log.Append(group(0, "SET a "+value), 1)
 		log.Append(group(0, "SET a "+value), 1)
