@@ -44,12 +44,16 @@ func TestReadsOnceARequest(t *testing.T) {
 	defer nc.Close()
 	require.NoError(t, nc.SetDeadline(time.Now().Add(testTimeout)))
 	s := newSocket(nc)
+	in := newReader(limits{})
 	calls, turns := 0, 0
 	s.reading = func(fd uintptr) bool {
 		calls++
-		return s.readOnce(fd)
+		finished := s.readOnce(fd)
+		if !finished {
+			require.Zero(t, cap(in.buf)+cap(s.in.buf), "what waits holds no buffer")
+		}
+		return finished
 	}
-	in := newReader(limits{})
 	_, err = s.readInto(in, func(n int) bool {
 		turns++
 		sent, err := s.writeSome(in.buf[:n])

@@ -124,7 +124,7 @@ func (s *socket) readOnce(fd uintptr) (finished bool) {
 		case e == syscall.EAGAIN:
 			s.waits++
 			if s.from != nil {
-				s.from.lend()
+				s.lend()
 			}
 			return !s.blocking
 		case e != 0:
@@ -136,7 +136,7 @@ func (s *socket) readOnce(fd uintptr) (finished bool) {
 			s.order.set(orderIdle)
 			s.waits++
 			if waits {
-				s.from.lend()
+				s.lend()
 			}
 			return !waits
 		default:
@@ -144,6 +144,12 @@ func (s *socket) readOnce(fd uintptr) (finished bool) {
 		}
 		return true
 	}
+}
+
+// lend gives the reader's buffer to other connections while this one waits.
+func (s *socket) lend() {
+	s.in.buf = nil // it would keep the buffer alive
+	s.from.lend()
 }
 
 func (s *socket) writeOnce(fd uintptr) (finished bool) {
