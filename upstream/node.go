@@ -133,8 +133,8 @@ var (
 	errLate      = errors.New("it did not answer in time (upstream-timeout)")
 )
 
-// exchange writes commands as one pipeline and reads their replies. The error is that of the
-// round trip; commands that were answered before it have their replies.
+// exchange writes commands as one pipeline and reads their replies. If the round trip fails, none
+// of them has a reply: the client library does not say which were answered before.
 func (n *node) exchange(client interface{ Pipeline() redis.Pipeliner }, commands []*item) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library asks for a string as long as a node says

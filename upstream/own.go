@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
@@ -187,7 +189,8 @@ type watch struct {
 	upstream *Upstream
 	conn     *ownConn
 	slot     int
-	clean    bool // it watches nothing and can be used again
+	watching bool // keys are watched on the connection
+	lost     bool // a connection that watched keys is gone: EXEC is aborted
 }
 
 // Watch makes the keys of a call watched. w is what Watch has returned to the session before, or nil.
@@ -205,6 +208,10 @@ func (u *Upstream) Watch(c *call.Call, w call.Watch) call.Watch {
 	}
 	x := &unit{call: c, args: c.Args, slot: slot}
 	for x.reply == nil && x.err == nil {
+		if old.lost {
+			c.Reply = encode(resp.OK, c.Proto)
+			return old
+		}
 		if old.conn == nil {
 			n := x.to
 			if n == nil {
@@ -218,23 +225,40 @@ func (u *Upstream) Watch(c *call.Call, w call.Watch) call.Watch {
 			x.node = old.conn.node
 			x.compose()
 			over, cancel := u.within(u.options.Timeout)
-			x.first[0].err = old.conn.exchange(x.items, over)
+			x.reply, x.first[0].err = old.conn.run(x, over)
 			cancel()
+		}
+		if x.reply != nil {
+			break
 		}
 		if again, _ := u.judge(x, due); again || x.err != nil {
 			old.drop()
 		}
 	}
 	u.finish(x)
-	if old.conn == nil {
+	if old.conn == nil && !old.lost {
 		return nil
 	}
+	old.watching = old.watching || isOK(c.Reply)
 	return old
+}
+
+// run sends a unit, in the call's database. It returns the error reply if that cannot be selected.
+func (c *ownConn) run(x *unit, over <-chan struct{}) (refusal []byte, err error) {
+	if db := x.call.DB; c.lane.db != db {
+		it := &item{args: [][]byte{wordSelect, strconv.AppendInt(nil, int64(db), 10)}}
+		if err := c.exchange([]*item{it}, over); err != nil || !isOK(it.reply) {
+			return it.reply, err
+		}
+		c.lane.db = db
+	}
+	return nil, c.exchange(x.items, over)
 }
 
 // drop gives the connection up.
 func (w *watch) drop() {
 	if w.conn != nil {
+		w.lost = w.lost || w.watching
 		w.conn.close()
 		w.conn = nil
 	}
@@ -256,6 +280,10 @@ func (w *watch) Run(c *call.Call) {
 		w.Close()
 		return
 	}
+	if w.lost {
+		c.Reply = nullArray(c)
+		return
+	}
 	x.node = w.conn.node
 	if u.limits.prepare(x); x.err != nil {
 		w.Close()
@@ -265,9 +293,13 @@ func (w *watch) Run(c *call.Call) {
 	x.compose()
 	over, cancel := u.within(u.options.Timeout)
 	defer cancel()
-	err := w.conn.exchange(x.items, over)
+	refusal, err := w.conn.run(x, over)
 	var notSent *unsent
 	switch {
+	case refusal != nil:
+		w.Close()
+		c.Reply = refusal
+		return
 	case errors.As(err, &notSent):
 		w.drop()
 		c.Reply = nullArray(c)
@@ -281,7 +313,7 @@ func (w *watch) Run(c *call.Call) {
 		return
 	default:
 		x.reply = x.last().reply
-		if w.clean = true; x.selects() {
+		if w.watching = false; x.selects() {
 			w.drop()
 		}
 		w.Close()
@@ -296,7 +328,7 @@ func (w *watch) Close() {
 	}
 	conn := w.conn
 	w.conn = nil
-	if !w.clean {
+	if w.watching {
 		over, cancel := w.upstream.within(w.upstream.options.Timeout)
 		defer cancel()
 		it := &item{args: [][]byte{[]byte("UNWATCH")}}
