@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,29 +49,43 @@ const maxLoads = 3
 // functions. It reports whether to send the unit again.
 func (l *limits) recover(x *unit, reply []byte) bool {
 	f := &x.node.functions
-	usedScript := string(x.items[len(x.items)-1].args[0]) == "EVALSHA"
 	missing := ratelimit.NeedsLoad(reply)
 	switch {
 	case x.loads >= maxLoads:
 		return false
 	case missing:
-	case !usedScript && refusesFunctions(reply):
+	case x.callsFunction() && refusesFunctions(reply):
 		f.scripts.Store(true)
 	default:
 		return false
 	}
 	x.loads++
 	f.loaded.Store(false)
-	if err := l.load(x.node); err != nil {
-		x.err = fmt.Errorf("%s: %w", x.node.addr, err)
-		return false
+	err := l.load(x.node)
+	var later *notYet
+	if err == nil || errors.As(err, &later) { // which prepare finds, too
+		return true
 	}
-	return true
+	x.err = fmt.Errorf("%s: %w", x.node.addr, err)
+	return false
 }
 
-// refusesFunctions reports whether an error reply says that there is no FUNCTION, or no permission for
-// it. One that is about a key says nothing about other calls.
+// callsFunction reports whether the unit has called a function, rather than a script.
+func (x *unit) callsFunction() bool {
+	return slices.ContainsFunc(x.items, func(it *item) bool { return isFunction(it.args) })
+}
+
+// isFunction reports whether a command calls a function.
+func isFunction(args [][]byte) bool {
+	return string(args[0]) == "FCALL" || string(args[0]) == "FCALL_RO"
+}
+
+// refusesFunctions reports whether a reply says that there is no FUNCTION, or no permission for it. One
+// that is about a key says nothing about other calls.
 func refusesFunctions(reply []byte) bool {
+	if !isError(reply) {
+		return false
+	}
 	text := strings.ToLower(errorText(reply))
 	return strings.HasPrefix(text, "err unknown command") || strings.HasPrefix(text,
 		"err unknown subcommand") ||
@@ -96,6 +111,12 @@ type refusal struct{ text string }
 
 // Error returns the reason.
 func (r *refusal) Error() string { return "the library of functions cannot be loaded: " + r.text }
+
+// A notYet is a reply that says that a node may take the library later: it is loading, or was a replica.
+type notYet struct{ reply []byte }
+
+// Error returns the node's words.
+func (e *notYet) Error() string { return errorText(e.reply) }
 
 // retryLoad is for how long a node that has refused the library is not asked again.
 const retryLoad = time.Second
@@ -133,6 +154,8 @@ func (l *limits) loadOnce(n *node) error {
 			return err
 		case isOK(reply), strings.Contains(errorText(reply), "already exists"):
 			return nil
+		case redirects[code(reply)] != 0:
+			return &notYet{reply}
 		case !refusesFunctions(reply):
 			return &refusal{errorText(reply)}
 		}
@@ -145,10 +168,15 @@ func (l *limits) loadOnce(n *node) error {
 		return err
 	}
 	reply, err := n.ask("SCRIPT", "LOAD", ratelimit.Script())
-	if err == nil && isError(reply) {
+	switch {
+	case err != nil:
+		return err
+	case redirects[code(reply)] != 0:
+		return &notYet{reply}
+	case isError(reply):
 		return &refusal{without + errorText(reply)}
 	}
-	return err
+	return nil
 }
 
 // oldest is the first version of Redis whose scripts can decide, in hundreds: 6.2.
@@ -197,13 +225,25 @@ func (n *node) ask(words ...string) ([]byte, error) {
 }
 
 // prepare loads the library before a unit that needs it. A call that found it missing would be sent
-// again behind those that followed it, and within a transaction it would be too late.
-func (l *limits) prepare(x *unit) {
+// again behind those that followed it, and within a transaction it would be too late. It reports whether
+// to send the unit; otherwise that has an error, or the node's reply.
+func (l *limits) prepare(x *unit) bool {
 	if x.limit == nil && len(x.limits) == 0 || x.node.functions.loaded.Load() {
-		return
+		return true
 	}
+	err := l.load(x.node)
 	var refused *refusal
-	if err := l.load(x.node); errors.As(err, &refused) {
+	var later *notYet
+	switch {
+	case errors.As(err, &refused):
 		x.err = fmt.Errorf("%s: %w", x.node.addr, err)
-	} // after another error the call will fail likewise
+		return false
+	case errors.As(err, &later):
+		x.compose()
+		for _, it := range x.items {
+			it.reply = later.reply
+		}
+		return false
+	}
+	return true // after another error the call will fail likewise
 }

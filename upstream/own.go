@@ -152,8 +152,8 @@ func (u *Upstream) Await(c *call.Call, over <-chan struct{}) {
 	x := &unit{call: c, args: c.Args, slot: slot, write: true}
 	pause := time.Duration(0)
 	for x.reply == nil && x.err == nil {
-		if pause > 0 && !u.rest(pause, due) {
-			pause = 0
+		if pause > 0 {
+			u.rest(pause, due)
 		}
 		n := x.to
 		if n == nil {
@@ -285,8 +285,12 @@ func (w *watch) Run(c *call.Call) {
 		return
 	}
 	x.node = w.conn.node
-	if u.limits.prepare(x); x.err != nil {
+	if !u.limits.prepare(x) {
 		w.Close()
+		if x.err == nil {
+			c.Reply = nullArray(c)
+			return
+		}
 		u.finish(x)
 		return
 	}
@@ -307,7 +311,7 @@ func (w *watch) Run(c *call.Call) {
 	case err != nil:
 		w.drop()
 		x.err = fmt.Errorf("%s: %w; the command may have run", x.node.addr, err)
-	case redirects[code(x.verdict())] != 0:
+	case redirects[code(x.verdict())] != 0, len(x.limits) > 0 && u.limits.recover(x, x.verdict()):
 		w.Close()
 		c.Reply = nullArray(c)
 		return

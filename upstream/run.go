@@ -106,9 +106,7 @@ func (u *Upstream) run(units []*unit, due time.Time) {
 	pause := time.Duration(0)
 	for round := 0; len(units) > 0; round++ {
 		if round > 0 && pause > 0 {
-			if !u.rest(pause, due) {
-				pause = 0
-			}
+			u.rest(pause, due)
 		}
 		u.send(units, due)
 		pending := units[:0:0]
@@ -130,16 +128,11 @@ func (u *Upstream) run(units []*unit, due time.Time) {
 	}
 }
 
-// rest waits. It reports false if the time is up.
-func (u *Upstream) rest(pause time.Duration, due time.Time) bool {
-	if time.Until(due) < pause {
-		return false
-	}
+// rest waits, but not beyond due.
+func (u *Upstream) rest(pause time.Duration, due time.Time) {
 	select {
-	case <-time.After(pause):
-		return true
+	case <-time.After(min(pause, time.Until(due))):
 	case <-u.ending.Done():
-		return false
 	}
 }
 
@@ -164,7 +157,7 @@ func (u *Upstream) send(units []*unit, due time.Time) {
 			continue
 		}
 		x.node = n
-		if u.limits.prepare(x); x.err != nil {
+		if !u.limits.prepare(x) {
 			continue
 		}
 		x.compose()
@@ -319,7 +312,7 @@ func (u *Upstream) follow(x *unit, reply []byte, ask bool) bool {
 
 // recover changes a unit whose error reply can be avoided. It reports whether to send it again.
 func (u *Upstream) recover(x *unit, reply []byte) bool {
-	if x.limit != nil {
+	if x.limit != nil || len(x.limits) > 0 {
 		return u.limits.recover(x, reply)
 	}
 	return u.scripts.recover(x, reply)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/upstream/call"
+	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
 
 // anySlot is the slot of a call without keys.
@@ -117,19 +118,50 @@ func (x *unit) failure() error {
 	return nil
 }
 
-// verdict returns the reply that says what becomes of the unit: its own, or the one that made
-// EXEC fail.
+// verdict returns the reply that says what becomes of the unit: its own, or of a transaction that has
+// changed nothing the one that says why.
 func (x *unit) verdict() []byte {
 	last := x.last().reply
-	if !x.isTransaction() || code(last) != "EXECABORT" {
-		return last
-	}
-	for _, it := range x.items {
-		if redirects[code(it.reply)] != 0 {
-			return it.reply
+	switch {
+	case !x.isTransaction():
+	case code(last) == "EXECABORT":
+		for _, it := range x.items {
+			if redirects[code(it.reply)] != 0 || isFunction(it.args) && refusesFunctions(it.reply) {
+				return it.reply
+			}
+		}
+	default:
+		if refusal := x.refusedInside(last); refusal != nil {
+			return refusal
 		}
 	}
 	return last
+}
+
+// refusedInside returns why the decisions of a transaction have not run, if EXEC's reply says that nothing
+// has changed: its node is a replica, where nothing does, or has no functions, and there are only decisions.
+func (x *unit) refusedInside(reply []byte) []byte {
+	elems := elements(reply)
+	if len(elems) != len(x.queue) {
+		return nil
+	}
+	var missing []byte
+	unknown := 0
+	for _, q := range x.limits {
+		switch elem := elems[q.at]; {
+		case q.decision == nil:
+			unknown++
+		case redirects[code(elem)] == demote:
+			return elem
+		case ratelimit.NeedsLoad(elem):
+			unknown++
+			missing = elem
+		}
+	}
+	if unknown < len(x.queue) {
+		return nil
+	}
+	return missing
 }
 
 // slotOf returns the slot of a call's keys. ok is false if they have several.
