@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,26 +22,33 @@ type Cluster struct{ nodes []*Redis }
 // StartCluster runs so many masters, each as Start does, and returns once they serve all slots. The caller
 // must Close the cluster.
 func StartCluster(o Options, masters int) (*Cluster, error) {
+	return StartClusterOf(slices.Repeat([]Options{o}, masters)...)
+}
+
+// StartClusterOf runs a master for each of the options, which may be of different programs, and agree on the
+// time.
+func StartClusterOf(masters ...Options) (*Cluster, error) {
 	c := &Cluster{}
-	if err := c.start(o, masters); err != nil {
+	if err := c.start(masters); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-func (c *Cluster) start(o Options, masters int) error {
-	endMs := o.NowMs
-	o.NowMs -= settlingMs
-	for i := range masters {
+func (c *Cluster) start(masters []Options) error {
+	endMs := masters[0].NowMs
+	for i, o := range masters {
+		o.NowMs -= settlingMs
 		n, err := startNode(o)
 		if err != nil {
 			return err
 		}
 		c.nodes = append(c.nodes, n)
-		commands := []string{
-			fmt.Sprint("CLUSTER SET-CONFIG-EPOCH ", i+1),
-			fmt.Sprint("CLUSTER ADDSLOTSRANGE ", i*slots/masters, " ", (i+1)*slots/masters-1),
+		add := "CLUSTER ADDSLOTS" // ADDSLOTSRANGE is of Redis 7.0
+		for slot := i * slots / len(masters); slot < (i+1)*slots/len(masters); slot++ {
+			add += " " + strconv.Itoa(slot)
 		}
+		commands := []string{fmt.Sprint("CLUSTER SET-CONFIG-EPOCH ", i+1), add}
 		if i > 0 {
 			_, port, err := net.SplitHostPort(c.nodes[0].addr)
 			if err != nil {
@@ -54,7 +62,7 @@ func (c *Cluster) start(o Options, masters int) error {
 			}
 		}
 	}
-	if o.RealTime {
+	if masters[0].RealTime {
 		return c.await("cluster_state:ok")
 	}
 	for nowMs := endMs - settlingMs; nowMs <= endMs; nowMs += 500 {
@@ -75,14 +83,23 @@ func startNode(o Options) (n *Redis, err error) {
 		}
 		// Nodes whose clocks jump take each other for dead unless they wait for weeks.
 		o.Args = append([]string{
-			"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus),
-			"--cluster-node-timeout", "2000000000",
+			"--cluster-enabled", "yes", "--cluster-node-timeout", "2000000000",
 		}, args...)
-		if n, err = Start(o); err == nil {
+		fixed := o.Program != "" && Release(o.Program) < 700 // the bus is 10000 above the port
+		if !fixed {
+			o.Args = append(o.Args, "--cluster-port", strconv.Itoa(bus))
+		}
+		n, err = Start(o)
+		switch {
+		case err == nil && fixed:
+			_, port, splitErr := net.SplitHostPort(n.addr)
+			number, portErr := strconv.Atoi(port)
+			n.bus = number + 10_000
+			return n, errors.Join(splitErr, portErr)
+		case err == nil:
 			n.bus = bus
 			return n, nil
-		}
-		if !errors.Is(err, errPortTaken) { // also that of the bus
+		case !fixed && !errors.Is(err, errPortTaken): // also that of the bus
 			return nil, err
 		}
 	}

@@ -320,7 +320,7 @@ func (u *Upstream) recover(x *unit, reply []byte) bool {
 
 // finish sets the call's reply to that of a unit that is done.
 func (u *Upstream) finish(x *unit) {
-	if x.limit != nil && (x.err != nil || redirects[code(x.reply)] != 0) {
+	if x.limit != nil && (x.err != nil || redirects[code(unwrap(x.reply))] != 0) {
 		u.limits.degrade(x)
 	}
 	if x.err != nil {

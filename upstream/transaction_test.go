@@ -48,12 +48,15 @@ func (u *Upstream) execWatched(key string, lines ...string) string {
 }
 
 // startRedis starts a redis-server in real time.
-func startRedis(t *testing.T, args ...string) *oracle.Redis {
+func startRedis(t *testing.T, args ...string) *oracle.Redis { return startRedisOf(t, "", args...) }
+
+// startRedisOf starts another program than redis-server 7.0.
+func startRedisOf(t *testing.T, program string, args ...string) *oracle.Redis {
 	t.Helper()
 	if err := oracle.FindRealTime(); err != nil {
 		t.Skip("there is no redis-server on this machine: ", err)
 	}
-	r, err := oracle.Start(oracle.Options{RealTime: true, Args: args})
+	r, err := oracle.Start(oracle.Options{RealTime: true, Program: program, Args: args})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return r
@@ -122,6 +125,18 @@ func TestTransactionLoadsTheLibrary(t *testing.T) {
 // promoted, as those of other commands do.
 func TestReplicaIsWaitedFor(t *testing.T) {
 	t.Parallel()
+	requireReplicaIsWaitedFor(t, "")
+}
+
+// TestOtherReplicaIsWaitedFor: so does a replica of the releases that ORACLE_SERVERS names.
+func TestOtherReplicaIsWaitedFor(t *testing.T) {
+	for _, program := range otherReleases(t) {
+		t.Run(nameOf(program), func(t *testing.T) { requireReplicaIsWaitedFor(t, program) })
+	}
+}
+
+func requireReplicaIsWaitedFor(t *testing.T, program string) {
+	t.Helper()
 	call := func(u *Upstream) string { return u.do("RL.ALLOW k 2 1h")[0] }
 	multi := func(u *Upstream) string { return u.exec("RL.ALLOW k 2 1h") }
 	reading := func(u *Upstream) string { return u.exec("GET s", "RL.ALLOW k 2 1h") }
@@ -130,26 +145,30 @@ func TestReplicaIsWaitedFor(t *testing.T) {
 		unloaded bool
 		want     string // the beginning
 	}{
-		"a call":                      {call, false, admittedToo},
-		"MULTI":                       {multi, false, "*1\r\n" + admittedToo},
-		"MULTI with a read":           {reading, false, "*2\r\n$-1\r\n" + admittedToo},
-		"a call without the library":  {call, true, admittedToo},
-		"MULTI without the library":   {multi, true, "*1\r\n" + admittedToo},
-		"a call, FUNCTION is renamed": {call, true, admittedToo},
+		"a call":                          {call, false, admittedToo},
+		"MULTI":                           {multi, false, "*1\r\n" + admittedToo},
+		"MULTI with a read":               {reading, false, "*2\r\n$-1\r\n" + admittedToo},
+		"a call without the library":      {call, true, admittedToo},
+		"MULTI without the library":       {multi, true, "*1\r\n" + admittedToo},
+		"a call by scripts":               {call, false, admittedToo},
+		"MULTI by scripts":                {multi, false, "*1\r\n" + admittedToo},
+		"a read in MULTI by scripts":      {reading, false, "*2\r\n$-1\r\n" + admittedToo},
+		"a call, the scripts are unknown": {call, true, admittedToo},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			byScripts := strings.Contains(name, "scripts")
 			var args []string
-			if strings.Contains(name, "renamed") {
-				args = []string{"--rename-command", "FUNCTION", ""}
+			if program != "" && oracle.Release(program) < 700 {
+				byScripts = true
+			} else if byScripts {
+				args = noFunctions
 			}
-			r := startRedis(t, args...)
+			r := startRedisOf(t, program, args...)
 			u := open(t, "redis+single://"+r.Addr(), func(o *Options) { o.Timeout = 20 * time.Second })
 			require.Equal(t, admitted, call(u))
 			if row.unloaded {
-				if args == nil {
-					tell(t, r, "FUNCTION FLUSH")
-				}
+				tell(t, r, map[bool]string{true: "FUNCTION FLUSH", false: "SCRIPT FLUSH"}[!byScripts])
 				u.limits.unload()
 			}
 			tell(t, r, "REPLICAOF 127.0.0.1 1")

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/zlimit/zlimit/commands"
@@ -91,6 +92,19 @@ func (x *unit) selects() bool {
 	})
 }
 
+// unwrap returns the error of the command that has ended a script, instead of that of the script, around which
+// engines before 7.0 put its place.
+func unwrap(reply []byte) []byte {
+	if !bytes.HasPrefix(reply, []byte("-ERR Error running script")) {
+		return reply
+	}
+	at := bytes.LastIndex(reply, []byte(": -READONLY "))
+	if at < 0 {
+		return reply
+	}
+	return reply[at+len(": "):]
+}
+
 // last returns the item whose reply is the unit's.
 func (x *unit) last() *item { return x.items[len(x.items)-1] }
 
@@ -123,6 +137,8 @@ func (x *unit) failure() error {
 func (x *unit) verdict() []byte {
 	last := x.last().reply
 	switch {
+	case x.limit != nil:
+		return unwrap(last)
 	case !x.isTransaction():
 	case code(last) == "EXECABORT":
 		for _, it := range x.items {
@@ -148,7 +164,7 @@ func (x *unit) refusedInside(reply []byte) []byte {
 	var missing []byte
 	unknown := 0
 	for _, q := range x.limits {
-		switch elem := elems[q.at]; {
+		switch elem := unwrap(elems[q.at]); {
 		case q.decision == nil:
 			unknown++
 		case redirects[code(elem)] == demote:
