@@ -14,6 +14,8 @@ var (
 		"0 while the nodes of the upstream cannot be found; without an upstream there is no such metric.")
 	upstreamDegraded = desc("zlimit_upstream_degraded",
 		"1 while decisions are answered without the upstream.")
+	upstreamDegradedSince = desc("zlimit_upstream_degraded_since_seconds",
+		"Unix time since when decisions are answered without the upstream; 0: they are not.")
 	upstreamNodeOK = desc("zlimit_upstream_node_ok", "0 while a master does not answer.", "node")
 )
 
@@ -31,7 +33,9 @@ var upstreamTotals = map[string]*prometheus.Desc{
 }
 
 func describeUpstream(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{upstreamOK, upstreamDegraded, upstreamNodeOK} {
+	for _, d := range []*prometheus.Desc{
+		upstreamOK, upstreamDegraded, upstreamDegradedSince, upstreamNodeOK,
+	} {
 		ch <- d
 	}
 	for _, d := range upstreamTotals {
@@ -53,6 +57,7 @@ func collectUpstream(
 			put(upstreamOK, now, oneIf(f.Value == "ok"))
 		case f.Name == "upstream_degraded_since":
 			put(upstreamDegraded, now, oneIf(f.Value != "0"))
+			put(upstreamDegradedSince, now, n)
 		case strings.HasPrefix(f.Value, "addr="):
 			addr, rest, _ := strings.Cut(strings.TrimPrefix(f.Value, "addr="), ",")
 			put(upstreamNodeOK, now, oneIf(strings.HasPrefix(rest, "state=ok,")), addr)

@@ -1,7 +1,11 @@
 package upstream
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -88,4 +92,91 @@ func TestHalfOpen(t *testing.T) {
 		require.Equal(t, "+OK\r\n", ask(db), "%d", db)
 	}
 	require.Contains(t, u.status("node0"), fmt.Sprintf("addr=%s,state=ok,away_seconds=0", f.addr))
+}
+
+// logged returns the lines of a log that have a message.
+func logged(t *testing.T, log *syncBuffer, message string) (lines []map[string]string) {
+	t.Helper()
+	for line := range strings.Lines(log.String()) {
+		var fields map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &fields))
+		if fields["msg"] != message {
+			continue
+		}
+		texts := make(map[string]string)
+		for name, value := range fields {
+			texts[name] = fmt.Sprint(value)
+		}
+		lines = append(lines, texts)
+	}
+	return lines
+}
+
+// A syncBuffer is a buffer for several goroutines.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer // protected by mu
+}
+
+// Write implements io.Writer.
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// String returns what was written.
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// TestDegradedSince: the log has one line when decisions begin to be degraded, with the reason, and one when they
+// have not been for a while. INFO has the same instant.
+func TestDegradedSince(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		answer func([]string) string
+		reason string
+	}{
+		"nobody answers":  {func([]string) string { return "" }, "EOF"},
+		"an error reply":  {constant("-CLUSTERDOWN The cluster is down\r\n"), "CLUSTERDOWN The cluster is down"},
+		"loading forever": {constant("-LOADING Redis is loading\r\n"), "LOADING Redis is loading"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log syncBuffer
+			f := newFake(t, row.answer)
+			u := open(t, "redis+single://"+f.addr, func(o *Options) {
+				o.Timeout, o.Log = 50*time.Millisecond, slog.New(slog.NewJSONHandler(&log, nil))
+				o.Failure.Default = call.Policy{Mode: call.Open}
+			})
+			require.Equal(t, "0", u.status("degraded_since"))
+			before := time.Now()
+			for range 3 {
+				c := newCall("RL.ALLOW k 1 1h")
+				u.Run([]*call.Call{c})
+				require.True(t, c.Degraded)
+			}
+			require.Equal(t, "3", u.status("degraded"))
+			lines := logged(t, &log, "upstream: decisions are degraded")
+			require.Len(t, lines, 1)
+			require.Equal(t, "WARN", lines[0]["level"])
+			require.Contains(t, lines[0]["error"], row.reason)
+			since, err := time.Parse(time.RFC3339Nano, lines[0]["since"])
+			require.NoError(t, err)
+			require.False(t, since.Before(before.Truncate(time.Microsecond)) || since.After(time.Now()), since)
+			require.Equal(t, strconv.FormatInt(since.Unix(), 10), u.status("degraded_since"))
+
+			u.limits.look(time.Now())
+			require.Empty(t, logged(t, &log, "upstream: decisions are no longer degraded"))
+			u.limits.look(time.Now().Add(refreshEvery))
+			require.Equal(t, "0", u.status("degraded_since"))
+			lines = logged(t, &log, "upstream: decisions are no longer degraded")
+			require.Len(t, lines, 1)
+			require.Equal(t, since.Truncate(time.Microsecond).Format(time.RFC3339Nano), lines[0]["since"])
+			require.Equal(t, "3", lines[0]["degraded"])
+		})
+	}
 }

@@ -144,8 +144,14 @@ func (l *limits) degrade(x *unit) {
 	now := time.Now()
 	l.last.Store(now.UnixMicro())
 	if l.since.CompareAndSwap(0, now.UnixMicro()) {
+		reason := ""
+		if x.err != nil {
+			reason = x.err.Error()
+		} else {
+			reason = errorText(x.reply)
+		}
 		l.upstream.log.Warn("upstream: decisions are degraded", "since", now.UTC().Format(time.RFC3339Nano),
-			"error", x.err)
+			"error", reason)
 	}
 }
 
