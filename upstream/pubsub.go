@@ -39,22 +39,29 @@ type topics struct {
 	upstream *Upstream
 
 	mu      sync.Mutex
-	wanted  map[topic]bool          // protected by mu
-	subs    map[*node]*subscription // protected by mu
-	running bool                    // protected by mu
-	wake    chan struct{}           // has a capacity of 1
-	changed chan struct{}           // protected by mu: closed at the next confirmation
+	wanted  map[topic]bool             // protected by mu
+	subs    map[receiver]*subscription // protected by mu
+	running bool                       // protected by mu
+	wake    chan struct{}              // has a capacity of 1
+	changed chan struct{}              // protected by mu: closed at the next confirmation
+}
+
+// A receiver is a node from which messages come. Those of shard channels come on a connection of their own:
+// the library does not say which messages they are, and a channel may have the same name.
+type receiver struct {
+	node  *node
+	shard bool
 }
 
 func (t *topics) init(u *Upstream) {
 	t.upstream = u
-	t.wanted, t.subs = make(map[topic]bool), make(map[*node]*subscription)
+	t.wanted, t.subs = make(map[topic]bool), make(map[receiver]*subscription)
 	t.wake, t.changed = make(chan struct{}, 1), make(chan struct{})
 }
 
 // A subscription is a connection to a node that receives messages.
 type subscription struct {
-	node     *node
+	receiver
 	conn     *redis.PubSub
 	topics   map[topic]bool // protected by topics.mu; true: confirmed
 	receives bool           // used by reconcile only
@@ -156,23 +163,24 @@ func (t *topics) run() {
 func (t *topics) reconcile() bool {
 	topology := t.upstream.current(time.Now().Add(t.upstream.options.Timeout))
 	t.mu.Lock()
-	plan := make(map[*node]map[topic]bool)
+	plan := make(map[receiver]map[topic]bool)
 	complete := true
 	for what := range t.wanted {
 		nodes := t.nodes(topology, what)
 		complete = complete && len(nodes) > 0
 		for _, n := range nodes {
-			if plan[n] == nil {
-				plan[n] = make(map[topic]bool)
+			r := receiver{n, what.kind == call.ShardChannel}
+			if plan[r] == nil {
+				plan[r] = make(map[topic]bool)
 			}
-			plan[n][what] = true
+			plan[r][what] = true
 		}
 	}
 	var ended []*subscription
-	for n, s := range t.subs {
-		if plan[n] == nil {
+	for r, s := range t.subs {
+		if plan[r] == nil {
 			ended = append(ended, s)
-			delete(t.subs, n)
+			delete(t.subs, r)
 		}
 	}
 	type change struct {
@@ -180,11 +188,11 @@ func (t *topics) reconcile() bool {
 		add, cut []topic
 	}
 	var changes []change
-	for n, topics := range plan {
-		s := t.subs[n]
+	for r, topics := range plan {
+		s := t.subs[r]
 		if s == nil {
-			s = t.open(n)
-			t.subs[n] = s
+			s = t.open(r)
+			t.subs[r] = s
 		}
 		c := change{sub: s}
 		for what := range topics {
@@ -231,7 +239,7 @@ func (t *topics) nodes(topology *topology, what topic) []*node {
 	for _, n := range topology.masters {
 		switch {
 		case n.awaySince.Load() != 0:
-		case t.subs[n] != nil:
+		case t.subs[receiver{node: n}] != nil:
 			return []*node{n}
 		case found == nil:
 			found = n
@@ -244,9 +252,9 @@ func (t *topics) nodes(topology *topology, what topic) []*node {
 }
 
 // open returns a subscription to nothing, and a goroutine that receives. It requires mu.
-func (t *topics) open(n *node) *subscription {
-	s := &subscription{node: n, topics: make(map[topic]bool)}
-	s.conn = n.lane(0, resp.RESP2).client.Subscribe(t.upstream.ending)
+func (t *topics) open(r receiver) *subscription {
+	s := &subscription{receiver: r, topics: make(map[topic]bool)}
+	s.conn = r.node.lane(0, resp.RESP2).client.Subscribe(t.upstream.ending)
 	return s
 }
 
@@ -344,14 +352,13 @@ func (t *topics) confirm(s *subscription, m *redis.Subscription) {
 // deliver passes a message on, unless its topic has another subscription by now.
 func (t *topics) deliver(s *subscription, m *redis.Message) {
 	out := Message{Kind: call.Channel, Topic: m.Channel, Channel: m.Channel, Payload: m.Payload}
-	t.mu.Lock()
-	_, isChannel := s.topics[topic{call.Channel, m.Channel}]
 	switch {
+	case s.shard:
+		out.Kind = call.ShardChannel
 	case m.Pattern != "":
 		out.Kind, out.Topic = call.Pattern, m.Pattern
-	case !isChannel:
-		out.Kind = call.ShardChannel
 	}
+	t.mu.Lock()
 	_, wanted := s.topics[topic{out.Kind, out.Topic}]
 	t.mu.Unlock()
 	if wanted && t.upstream.options.Deliver != nil {
@@ -363,9 +370,9 @@ func (t *topics) deliver(s *subscription, m *redis.Message) {
 func (t *topics) lost(s *subscription, err error) {
 	_ = s.conn.Close()
 	t.mu.Lock()
-	known := t.subs[s.node] == s
+	known := t.subs[s.receiver] == s
 	if known {
-		delete(t.subs, s.node)
+		delete(t.subs, s.receiver)
 	}
 	t.mu.Unlock()
 	if known && t.upstream.ending.Err() == nil {
