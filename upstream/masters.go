@@ -52,7 +52,7 @@ func onAny(u *Upstream, c *call.Call, _ *topology, due time.Time) { u.onOne(c, n
 
 // onOne runs a call on a node, or on any if that is nil.
 func (u *Upstream) onOne(c *call.Call, n *node, due time.Time) {
-	x := &unit{call: c, args: c.Args, slot: anySlot, to: n, write: writes(c.Cmd, c.Args)}
+	x := &unit{call: c, args: c.Args, slot: anySlot, to: n, only: n != nil, write: writes(c.Cmd, c.Args)}
 	u.run([]*unit{x}, due)
 	u.finish(x)
 }
@@ -60,23 +60,60 @@ func (u *Upstream) onOne(c *call.Call, n *node, due time.Time) {
 // gather runs a command on every master. If one fails, the call has its error as the reply and
 // gather returns nil.
 func (u *Upstream) gather(c *call.Call, t *topology, due time.Time) []*unit {
-	masters := t.masters
-	if len(masters) == 0 {
-		masters = []*node{nil} // to get the error
+	done := make(map[*node]*unit)
+	for {
+		masters := t.masters
+		if len(masters) == 0 {
+			masters = []*node{nil} // to get the error
+		}
+		units := make([]*unit, len(masters))
+		var pending []*unit
+		for i, n := range masters {
+			if units[i] = done[n]; units[i] == nil {
+				units[i] = &unit{
+					call: c, args: c.Args, slot: anySlot, to: n, only: n != nil, write: writes(c.Cmd, c.Args),
+				}
+				pending = append(pending, units[i])
+			}
+		}
+		u.run(pending, due)
+		var failed *unit
+		for _, x := range pending {
+			if x.err != nil || redirects[code(x.reply)] == demote {
+				failed = x
+				continue
+			}
+			done[x.node] = x
+		}
+		if failed == nil {
+			return units
+		}
+		if next := u.successors(t, failed, due); next != nil {
+			t = next
+			continue
+		}
+		if failed.err == nil {
+			return units
+		}
+		u.counts.errors.Add(1)
+		c.Reply = errorReply("UPSTREAM " + failed.err.Error())
+		return nil
 	}
-	units := make([]*unit, len(masters))
-	for i, n := range masters {
-		units[i] = &unit{call: c, args: c.Args, slot: anySlot, to: n, write: writes(c.Cmd, c.Args)}
-	}
-	u.run(units, due)
-	for _, x := range units {
-		if x.err != nil {
-			u.counts.errors.Add(1)
-			c.Reply = errorReply("UPSTREAM " + x.err.Error())
-			return nil
+}
+
+// successors returns the topology to go on with after a unit has failed on one of its masters, or nil if
+// that is still one. A master that knows that it is none has a successor, which is waited for.
+func (u *Upstream) successors(t *topology, failed *unit, due time.Time) *topology {
+	for time.Now().Before(due) && u.ending.Err() == nil {
+		<-u.refresh.ask()
+		if next := u.topology.Load(); !slices.Equal(next.masters, t.masters) {
+			return next
+		}
+		if failed.err != nil {
+			break
 		}
 	}
-	return units
+	return nil
 }
 
 // onAll runs a call on every master and merges the replies as the row says.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/zlimit/zlimit/commands"
 )
 
 const (
@@ -29,6 +31,7 @@ type node struct {
 	failures  atomic.Int64 // of round trips
 	awaySince atomic.Int64 // Unix time in microseconds; 0: it is not away
 	lastError atomic.Pointer[string]
+	down      outage
 
 	functions functions
 
@@ -50,6 +53,23 @@ func newNode(u *Upstream, addr string) *node {
 		OnStateChange: n.changed,
 	})
 	return n
+}
+
+// An outage is the time during which a node answers that the cluster is down to every call about a key.
+type outage struct{ since atomic.Int64 } // Unix time in microseconds; 0: it serves its slots
+
+// serves notes that a call was answered. Those of no key are in every state of the cluster.
+func (o *outage) serves(x *unit) {
+	if o.since.Load() != 0 && x.slot != anySlot && !x.call.Cmd.Is(commands.PubSub) {
+		o.since.Store(0)
+	}
+}
+
+// refuses notes that a call was refused. It reports whether all have been for so long that waiting any longer
+// is no use.
+func (o *outage) refuses(patience time.Duration) bool {
+	nowUs := time.Now().UnixMicro()
+	return !o.since.CompareAndSwap(0, nowUs) && nowUs-o.since.Load() >= patience.Microseconds()
 }
 
 // changed is called when the breaker opens, closes, or tries.

@@ -207,10 +207,14 @@ func (u *Upstream) Watch(c *call.Call, w call.Watch) call.Watch {
 		old = &watch{upstream: u, slot: slot}
 	}
 	x := &unit{call: c, args: c.Args, slot: slot}
+	pause := time.Duration(0)
 	for x.reply == nil && x.err == nil {
 		if old.lost {
 			c.Reply = encode(resp.OK, c.Proto)
 			return old
+		}
+		if pause > 0 {
+			u.rest(pause, due)
 		}
 		if old.conn == nil {
 			n := x.to
@@ -231,8 +235,12 @@ func (u *Upstream) Watch(c *call.Call, w call.Watch) call.Watch {
 		if x.reply != nil {
 			break
 		}
-		if again, _ := u.judge(x, due); again || x.err != nil {
+		again, later := u.judge(x, due)
+		if again || x.err != nil {
 			old.drop()
+		}
+		if later {
+			pause = min(max(2*pause, minPause), maxPause)
 		}
 	}
 	u.finish(x)

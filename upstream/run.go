@@ -225,6 +225,7 @@ func (u *Upstream) judge(x *unit, due time.Time) (again, later bool) {
 	}
 	verdict := x.verdict()
 	if !isError(verdict) {
+		x.node.down.serves(x)
 		x.reply = x.last().reply
 		return false, false
 	}
@@ -234,20 +235,33 @@ func (u *Upstream) judge(x *unit, due time.Time) (again, later bool) {
 	case asked:
 		return u.follow(x, verdict, true), false
 	case wait, demote:
-		if !late {
-			x.to, x.asking = nil, false
+		if !late && x.another(verdict) {
 			u.refresh.ask()
 			return true, true
 		}
 	default:
+		x.node.down.serves(x)
 		if u.recover(x, verdict) {
 			return true, false
 		}
 	}
 	if x.err == nil {
-		x.reply = x.last().reply
+		x.reply = x.answer()
 	}
 	return false, false
+}
+
+// another prepares the unit to be sent again after a node has refused it for now. It reports false if that
+// is no use.
+func (x *unit) another(verdict []byte) bool {
+	if code(verdict) == "CLUSTERDOWN" && x.node.down.refuses(x.node.upstream.options.Timeout) {
+		return false
+	}
+	if x.only {
+		return redirects[code(verdict)] != demote
+	}
+	x.to, x.asking = nil, false
+	return true
 }
 
 // judgeUnrouted is judge for a unit for which there is no node.
@@ -280,7 +294,9 @@ func (u *Upstream) judgeFailure(x *unit, err error, late bool) (again, later boo
 		if sent {
 			x.attempts++
 		}
-		x.to, x.asking = nil, false
+		if !x.only {
+			x.to, x.asking = nil, false
+		}
 		return true, true
 	}
 	x.err = fmt.Errorf("%s: %w", x.node.addr, err)

@@ -42,6 +42,11 @@ func (t *topology) master(slot int) *node {
 	case len(t.masters) == 0:
 		return nil
 	}
+	for _, n := range t.masters {
+		if n.awaySince.Load() == 0 {
+			return n
+		}
+	}
 	return t.masters[0]
 }
 

@@ -26,6 +26,7 @@ type unit struct {
 	limits []queuedDecision // of a transaction
 
 	to        *node // where a redirection has pointed; nil: the master of the slot
+	only      bool  // no other node than to can answer
 	asking    bool  // that was ASK
 	redirects int
 	attempts  int // that may have reached a node
@@ -178,6 +179,15 @@ func (x *unit) refusedInside(reply []byte) []byte {
 		return nil
 	}
 	return missing
+}
+
+// answer returns the unit's reply. If EXEC was aborted because of a reply that nobody has seen, it says so.
+func (x *unit) answer() []byte {
+	last, verdict := x.last().reply, x.verdict()
+	if code(last) != "EXECABORT" || code(verdict) == "EXECABORT" {
+		return last
+	}
+	return errorReply("EXECABORT Transaction discarded because of: " + errorText(verdict))
 }
 
 // slotOf returns the slot of a call's keys. ok is false if they have several.
