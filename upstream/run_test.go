@@ -3,6 +3,8 @@ package upstream
 import (
 	"fmt"
 	"net"
+	"runtime"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -196,14 +198,22 @@ func eventually(t *testing.T, ok func() bool) {
 	require.Eventually(t, ok, 20*time.Second, time.Millisecond)
 }
 
-// While nothing answers, every caller gets an error, and no more commands wait than the queue has room
-// for.
+// heapBytes returns how much memory objects take, with those that nobody uses any more.
+func heapBytes() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
+}
+
+// While nothing answers, every caller gets an error that says what has become of its call, no more
+// commands wait than the queue has room for, and neither they nor those that are refused leave anything.
 func TestNothingAnswers(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") // whose connections nobody accepts
 	require.NoError(t, err)
 	defer l.Close()
+	const queueSize = 1000
 	u := open(t, "redis+single://"+l.Addr().String(), func(o *Options) {
-		o.Timeout, o.Queue = 50*time.Millisecond, 1000
+		o.Timeout, o.Queue = 50*time.Millisecond, queueSize
 	})
 	const callers = 10_000
 	var done sync.WaitGroup
@@ -215,24 +225,72 @@ func TestNothingAnswers(t *testing.T) {
 		defer queue.mu.Unlock()
 		return queue.queued
 	}
-	var most atomic.Int64
+	lines := []string{"SET k v", "RL.ALLOW k 1 1s"}
+	u.do(lines...) // what the first calls allocate stays
+	answered := u.counts.errors.Load()
+	runtime.GC()
+	before := heapBytes()
+	var most, heap atomic.Int64
 	for i := range callers {
 		done.Go(func() {
-			replies[i] = u.do([]string{"SET k v", "RL.ALLOW k 1 1s"}[i%2])[0]
-			most.Store(max(most.Load(), int64(waiting())))
+			replies[i] = u.do(lines[i%2])[0]
+			raise(&most, int64(waiting()))
+			if i%64 == 0 {
+				raise(&heap, heapBytes())
+			}
 		})
 	}
 	done.Wait()
-	require.LessOrEqual(t, most.Load(), int64(1000))
+	require.LessOrEqual(t, most.Load(), int64(queueSize))
 	require.Zero(t, waiting(), "nothing of a call is left")
 	kinds := make(map[string]int)
 	for _, reply := range replies {
-		require.True(t, strings.HasPrefix(reply, "-UPSTREAM "+l.Addr().String()+": "), reply)
-		kinds[strings.TrimPrefix(reply, "-UPSTREAM "+l.Addr().String()+": ")]++
+		text, ok := strings.CutPrefix(reply, "-UPSTREAM "+l.Addr().String()+": ")
+		require.True(t, ok, reply)
+		switch text := strings.TrimSuffix(text, "\r\n"); {
+		case text == errQueueFull.Error():
+			kinds["refused"]++
+		case text == errLate.Error(), strings.HasPrefix(text, "dial tcp "):
+			kinds["never sent"]++
+		case text == errLate.Error()+"; the command may have run":
+			kinds["sent"]++
+		case strings.HasPrefix(text, errAway.Error()+": "):
+			kinds["away"]++
+		default:
+			require.Fail(t, "another error", reply)
+		}
 	}
-	t.Log(kinds)
+	t.Log(kinds, n.trips.Load(), "round trips")
+	require.Equal(t, callers, kinds["refused"]+kinds["never sent"]+kinds["sent"]+kinds["away"])
+	require.EqualValues(t, callers, u.counts.errors.Load()-answered)
+	require.LessOrEqual(t, int64(kinds["refused"]), u.counts.full.Load(), "and loadings of the library")
+	require.Positive(t, kinds["away"])
+	require.LessOrEqual(t, int64(kinds["sent"]), n.trips.Load()*maxPipeline)
 	require.Less(t, n.trips.Load(), int64(100),
 		"the breaker is open most of the time")
+
+	t.Logf("the heap grew by %d bytes a caller at most", (heap.Load()-before)/callers)
+	require.Less(t, heap.Load()-before, int64(callers*bytesPerCaller))
+	runtime.GC()
+	t.Logf("%d bytes a caller are left", (heapBytes()-before)/callers)
+	require.Less(t, heapBytes()-before, int64(callers*bytesLeft))
+}
+
+const (
+	// bytesPerCaller is more than a call takes on the heap, with what it has taken and given back.
+	bytesPerCaller = 8 << 10
+	// bytesLeft is more than is left of a call: its reply, and Go's goroutine.
+	bytesLeft = 1 << 10
+)
+
+// raise makes a number the highest of those that it was raised to.
+func raise(highest *atomic.Int64, n int64) {
+	for {
+		old := highest.Load()
+		if n <= old || highest.CompareAndSwap(old, n) {
+			return
+		}
+	}
 }
 
 // A stalled node costs callers of another one nothing.
