@@ -68,20 +68,20 @@ func (d *load) waits(of func(tag int) bool) (longest, silence time.Duration) {
 	return longest, silence
 }
 
-// errorKinds counts the calls of some tags that have failed, by the first word of the error.
+// errorKinds counts the errors of calls of some tags.
 func (d *load) errorKinds(of func(tag int) bool) map[string]int {
-	kinds := map[string]int{}
+	counts := map[string]int{}
 	for _, c := range d.callers {
 		if !of(c.tag) {
 			continue
 		}
 		for _, one := range c.calls {
-			if one.err != nil {
-				kinds[kind(one.err)]++
+			for _, kind := range kinds(one.err) {
+				counts[kind]++
 			}
 		}
 	}
-	return kinds
+	return counts
 }
 
 // made returns calls that were admitted so long after each other.

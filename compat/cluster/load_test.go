@@ -204,12 +204,66 @@ func await(t *testing.T, what string, check func() error) {
 	require.NoError(t, nodes.Await(t.Context(), what, check))
 }
 
-// kind returns the first word of an error reply, or what else has failed.
-func kind(err error) string {
+// Kinds of UPSTREAM errors, as docs/gateway.md has them.
+const (
+	lost     = "connection lost or refused"
+	late     = "no answer in time"
+	resting  = "not tried"
+	overflow = "queue full"
+)
+
+var upstreamKinds = []struct{ part, kind string }{
+	{"it does not answer and is tried again soon", resting}, // with the last error
+	{"it did not answer in time", late},
+	{"its queue is full", overflow},
+	{"connection refused", lost}, {"connection reset by peer", lost}, {"broken pipe", lost}, {"EOF", lost},
+}
+
+// kinds returns what has failed: a kind of UPSTREAM error, or the first word of another error reply.
+func kinds(err error) (all []string) {
+	if err == nil {
+		return nil
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range several.Unwrap() {
+			all = append(all, kinds(one)...)
+		}
+		return all
+	}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return "timeout of the client"
+		return []string{"timeout of the client"}
 	}
-	first, _, _ := strings.Cut(err.Error(), " ")
-	return first
+	text := err.Error()
+	first, _, _ := strings.Cut(text, " ")
+	if first != "UPSTREAM" {
+		return []string{first}
+	}
+	for _, k := range upstreamKinds {
+		if strings.Contains(text, k.part) {
+			return []string{k.kind}
+		}
+	}
+	return []string{text}
+}
+
+func TestKinds(t *testing.T) {
+	const addr = "UPSTREAM 127.0.0.1:7000: "
+	for text, want := range map[string]string{
+		"MOVED 3 127.0.0.1:1": "MOVED",
+		addr + "it does not answer and is tried again soon: EOF":                        resting,
+		addr + "it did not answer in time (upstream-timeout); the command may have run": late,
+		addr + "dial tcp 127.0.0.1:7000: connect: connection refused":                   lost,
+		addr + "read tcp 127.0.0.1:1->127.0.0.1:7000: read: connection reset by peer":   lost,
+		addr + "its queue is full (upstream-queue)":                                     overflow,
+		"UPSTREAM no node can be reached: x: dial tcp 127.0.0.1:1: i/o":                 "",
+		addr + "redirection without end: MOVED 3 127.0.0.1:1":                           "",
+	} {
+		if want == "" {
+			want = text
+		}
+		require.Equal(t, []string{want}, kinds(errors.New(text)))
+	}
+	require.Equal(t, []string{lost, "ASK"}, kinds(errors.Join(errors.New(addr+"EOF"), errors.New("ASK 1 x"))))
+	require.Empty(t, kinds(nil))
 }

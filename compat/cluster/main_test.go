@@ -72,11 +72,8 @@ func startRig(t *testing.T, o nodes.Options, directives ...string) *rig {
 			t.Logf("%s on port %d logged:\n%s", n.Name, n.Port, n.Log(12))
 		}
 	})
-	for range 2 {
-		p, err := nodes.StartGateway(t.Context(), zlimit, dir, c.URL(), directives...)
-		require.NoError(t, err)
-		r.gateways = append(r.gateways, p)
-	}
+	r.gateways, err = nodes.StartGateways(t.Context(), 2, zlimit, dir, c.URL(), directives...)
+	require.NoError(t, err)
 	return r
 }
 

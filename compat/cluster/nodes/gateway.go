@@ -6,18 +6,42 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
-// StartGateway starts zlimit-server, whose path is given, before upstream servers, and returns when
-// it answers. Its files are in dir. The caller must Kill it.
-func StartGateway(ctx context.Context, path, dir, upstream string, directives ...string) (*Process, error) {
-	ports, err := freePorts(1)
+// Announced stands in the directives of gateways for the addresses of all of them.
+const Announced = "$GATEWAYS"
+
+// StartGateways starts so many zlimit-servers, whose path is given, before upstream servers, and returns when
+// they answer. Their files are in dir. The caller must Kill them, also those that are returned with an
+// error.
+func StartGateways(
+	ctx context.Context, n int, path, dir, upstream string, directives ...string,
+) (all []*Process, err error) {
+	ports, err := freePorts(n)
 	if err != nil {
 		return nil, err
 	}
-	directives = append([]string{"upstream " + upstream}, directives...)
-	dir = filepath.Join(dir, "gateway"+strconv.Itoa(ports[0]))
-	p, err := NewProcess("gateway", path, dir, ports[0], directives)
+	var addrs []string
+	for _, port := range ports {
+		addrs = append(addrs, Addr(port))
+	}
+	lines := []string{"upstream " + upstream}
+	for _, line := range directives {
+		lines = append(lines, strings.ReplaceAll(line, Announced, strings.Join(addrs, " ")))
+	}
+	for _, port := range ports {
+		p, err := startGateway(ctx, path, dir, port, lines)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+func startGateway(ctx context.Context, path, dir string, port int, lines []string) (*Process, error) {
+	p, err := NewProcess("gateway", path, filepath.Join(dir, "gateway"+strconv.Itoa(port)), port, lines)
 	if err != nil {
 		return nil, err
 	}

@@ -117,3 +117,36 @@ func (c *Cluster) Count(ctx context.Context, words ...any) (sum int64, err error
 	}
 	return sum, err
 }
+
+// Uncover takes the slots from first to last away from their masters, so that no node has them. Keys stay
+// where they are.
+func (c *Cluster) Uncover(ctx context.Context, first, last int) error {
+	// What a node was told before the owner had forgotten a slot makes it one of the owner's again.
+	return Await(ctx, "slots are of no node", func() (again error) {
+		for _, n := range c.Nodes {
+			if n.Running() != nil {
+				continue
+			}
+			ranges, err := n.ranges(ctx)
+			if err != nil {
+				return err
+			}
+			for _, r := range ranges {
+				from, to := max(first, r.Start), min(last, r.End)
+				if from > to {
+					continue
+				}
+				again = fmt.Errorf("%s knew an owner of slot %d", n.Name, from)
+				if err := n.Do(ctx, "CLUSTER", "DELSLOTSRANGE", from, to).Err(); err != nil {
+					return err
+				}
+			}
+		}
+		return again
+	})
+}
+
+// Cover gives slots that no node has to a master.
+func (c *Cluster) Cover(ctx context.Context, master *Node, first, last int) error {
+	return master.Do(ctx, "CLUSTER", "ADDSLOTSRANGE", first, last).Err()
+}

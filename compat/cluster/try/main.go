@@ -44,18 +44,18 @@ func run(ctx context.Context, server string) error {
 		return err
 	}
 	defer c.Close()
-	var gateways [2]*nodes.Process
-	for i := range gateways {
-		if gateways[i], err = nodes.StartGateway(ctx, path, dir, c.URL()); err != nil {
-			return err
-		}
-		defer gateways[i].Kill()
+	gateways, err := nodes.StartGateways(ctx, 2, path, dir, c.URL(), "upstream-announce "+nodes.Announced)
+	for _, p := range gateways {
+		defer p.Kill()
+	}
+	if err != nil {
+		return err
 	}
 	return explain(ctx, c, gateways)
 }
 
 // explain prints what can be tried, and waits.
-func explain(ctx context.Context, c *nodes.Cluster, gateways [2]*nodes.Process) error {
+func explain(ctx context.Context, c *nodes.Cluster, gateways []*nodes.Process) error {
 	fmt.Println("A cluster of redis-server; its files are in", filepath.Dir(c.Nodes[0].Dir))
 	for _, n := range c.Nodes {
 		role, err := n.Do(ctx, "ROLE").Slice()
