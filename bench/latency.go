@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -62,7 +60,7 @@ func sameRate(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 // largeWindow compares a call's cost on a key with a million hits and one with ten:
 // RL.ALLOW that denies, and the documents' flow on a window that slides by a hit a
 // call.
-func largeWindow(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+func largeWindow(ctx context.Context, b *bench, r row, _ say) ([]result, error) {
 	const few, many = 10, 1_000_000
 	var perSecond [2][2][]float64 // flow, size
 	for range b.rounds {
@@ -116,8 +114,7 @@ func largeWindow(ctx context.Context, b *bench, r row, say say) ([]result, error
 		res.Ratio = compare(perSecond[i][1], perSecond[i][0])
 		results = append(results, res)
 	}
-	stalls, err := stall(ctx, b, r, say)
-	return append(results, stalls...), err
+	return results, nil
 }
 
 // addHits fills a key with hits, gap apart, the last of them at newest. A member is its
@@ -135,93 +132,6 @@ func (s *serverProcess) addHits(
 		}
 		return to
 	})
-}
-
-// A removal is a way to remove a million hits at once.
-type removal struct {
-	name, about, command string
-	suffix               string // of the members
-}
-
-var removals = []removal{
-	{"zremrangebyscore", "ZREMRANGEBYSCORE", "ZREMRANGEBYSCORE big -inf +inf\r\n", ""},
-	{"allow", "RL.ALLOW", "RL.ALLOW big 10 1ms\r\n", ""},
-	{"del", "DEL", "DEL big\r\n", ""},
-	{
-		"members", "ZREMRANGEBYRANK of any members, all but the last", "ZREMRANGEBYRANK big 0 -2\r\n",
-		":member",
-	},
-}
-
-// stall removes a million expired hits at once while other clients are served. It
-// compares their longest wait with that in the same load just before.
-func stall(ctx context.Context, b *bench, r row, say say) ([]result, error) {
-	const allowedMs, floor = 5, 1
-	allowed := slices.Repeat([]float64{allowedMs}, b.rounds)
-	var results []result
-	for _, how := range removals {
-		var worst, before []float64
-		var loads []*tally
-		for range b.rounds {
-			quiet, loud, err := b.stalled(ctx, how)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", how.name, err)
-			}
-			loads = append(loads, quiet, loud)
-			worst = append(worst, ms(loud.latency.quantile(1)))
-			before = append(before, ms(quiet.latency.quantile(1)))
-		}
-		say("%s: %.3f ms, before it %.3f ms", how.name, median(worst), median(before))
-		res := lower(r.name+"-stall-"+how.name,
-			"the longest wait of others while a million expired hits go by "+how.about, "ms", floor,
-			figure{Name: "ours", Value: median(worst)}, bound(allowedMs))
-		res.Ratio = compare(allowed, worst)
-		res.warnAway(loads)
-		res.Warnings = append(res.Warnings,
-			fmt.Sprintf("the longest wait in the same load just before, with nothing removed: %.1f ms",
-				median(before)))
-		results = append(results, res)
-	}
-	return results, nil
-}
-
-// stalled runs the load of other clients without, then around, one removal. The loads
-// are short, because a machine that takes cores away does so in any longer one.
-func (b *bench) stalled(ctx context.Context, how removal) (quiet, loud *tally, err error) {
-	const hits, perSecond = 1_000_000, 5000
-	s, err := b.start(ctx, contender{program: ourServer})
-	if err != nil {
-		return nil, nil, err
-	}
-	defer s.stop()
-	if err := s.addHits(ctx, "big", hits, time.Now().UnixMilli()*1000-3_600_000_000, 1000,
-		how.suffix); err != nil {
-		return nil, nil, err
-	}
-	conn, err := net.Dial("tcp", s.address)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer conn.Close()
-	l := b.pace(s, rlAllow, 10_000, generous)
-	if _, err := l.paced(ctx, perSecond, nil); err != nil { // warm up
-		return nil, nil, err
-	}
-	l.duration /= 2
-	if quiet, err = l.paced(ctx, perSecond, nil); err != nil {
-		return nil, nil, err
-	}
-	loud, err = l.paced(ctx, perSecond, func() error {
-		_, err := conn.Write([]byte(how.command))
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if held, err := s.ask("ZCARD", "big"); err != nil || len(held) > 1 {
-		return nil, nil, fmt.Errorf("%w: the hits are still there: %s", errVerdicts, held)
-	}
-	return quiet, loud, nil
 }
 
 // collector compares p99.9 on a full server with that on an empty one, in rounds that

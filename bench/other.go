@@ -30,7 +30,7 @@ func otherRows() []row {
 		},
 		{
 			name:    "window",
-			about:   "a key with a million hits against one with ten, and what others wait while they go",
+			about:   "a key with a million hits against one with ten",
 			measure: largeWindow, floor: 0.5,
 		},
 		{name: "memory", about: "resident memory of limiters' keys", measure: memory, floor: 1},

@@ -209,6 +209,10 @@ func rows() []row {
 	return append(list, otherRows()...)
 }
 
+// namedRows returns the rows that are measured by name, or with the matrix: they write gigabytes, take long,
+// or need what is not always installed.
+func namedRows() []row { return slices.Concat(storageRows(), stallRows()) }
+
 // full returns the whole matrix: every workload at every depth, number of connections,
 // choice of keys and mix. Names are like allow-p16-c50-zipf-1m-denied.
 func full() []row {
@@ -289,7 +293,7 @@ func choose(names string, quick, matrix bool) ([]row, error) {
 	list := rows()
 	switch {
 	case names == "" && matrix:
-		return append(storageRows(), full()...), nil
+		return append(namedRows(), full()...), nil
 	case names == "" && quick:
 		return slices.DeleteFunc(list, func(r row) bool { return !r.quick }), nil
 	case names == "":
@@ -299,7 +303,7 @@ func choose(names string, quick, matrix bool) ([]row, error) {
 	for _, r := range list {
 		known = append(known, r.name)
 	}
-	list = append(append(list, storageRows()...), full()...)
+	list = append(append(list, namedRows()...), full()...)
 	var chosen []row
 	for name := range strings.SplitSeq(names, ",") {
 		name = strings.TrimSpace(name)

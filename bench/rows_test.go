@@ -12,7 +12,7 @@ func TestRowsAreSane(t *testing.T) {
 	names := make(map[string]bool)
 	list := rows()
 	require.LessOrEqual(t, len(list), 36, "a run by itself has to end before one has forgotten it")
-	for _, r := range append(append(list, storageRows()...), full()...) {
+	for _, r := range append(append(list, namedRows()...), full()...) {
 		require.NotContains(t, names, r.name)
 		names[r.name] = true
 		require.Regexp(t, `^[a-z0-9-]+$`, r.name)
@@ -103,7 +103,7 @@ func TestFloors(t *testing.T) {
 	}, floorsOf(otherRows()))
 	require.Equal(t, map[string]float64{
 		"everysec-16": 0.9, "everysec-zadd-16": 0.9, "everysec-set-16": 0.9, "always-1": 0.9, "bgsave": 0.5,
-	}, floorsOf(storageRows()))
+	}, floorsOf(namedRows()))
 	for _, h := range keyspaces {
 		require.Positive(t, h.floor, h.name)
 	}
@@ -143,7 +143,7 @@ func TestChoose(t *testing.T) {
 	require.Len(t, list, len(rows()))
 	matrix, err := choose("", false, true)
 	require.NoError(t, err)
-	require.Len(t, matrix, len(storageRows())+len(full()))
+	require.Len(t, matrix, len(namedRows())+len(full()))
 	quick, err := choose("", true, false)
 	require.NoError(t, err)
 	require.Equal(t, []string{"ping-16", "allow-1", "allow-16"}, names(quick))

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// storageRows returns what keeping data costs. They are measured by name, or with the matrix: they write
-// gigabytes.
+// storageRows returns what keeping data costs.
 func storageRows() []row {
 	closed := func(name, about string, floor float64, pipeline int, sides []contender) row {
 		return row{

@@ -66,7 +66,8 @@ func (e *Engine) reclaimSome() {
 	}
 }
 
-// reclaimStep locks one shard and reclaims a few keys. A shard that a script past
+// reclaimStep locks one shard and reclaims a few keys, or does a little of what changes of large values have
+// left to do. A shard that a script past
 // busy-reply-threshold holds is left for later.
 func (e *Engine) reclaimStep(g *effects.Group, shard int) (examined int, more bool) {
 	held := store.ShardSet(1) << shard
@@ -77,7 +78,12 @@ func (e *Engine) reclaimStep(g *effects.Group, shard int) (examined int, more bo
 	if e.torn.has(held) {
 		return 0, false
 	}
-	return e.reclaim(g, held, e.clock.NowUs()/1000)
+	examined, more = e.reclaim(g, held, e.clock.NowUs()/1000)
+	if more {
+		return examined, true
+	}
+	done, more := e.store.Finish(held, reclaimSlice)
+	return examined + done, more
 }
 
 // reclaim removes and records what is due among about reclaimSlice keys of shards

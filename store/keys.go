@@ -261,6 +261,7 @@ func (db *DB) unlink(sh *shard, n *Node) {
 		sh.clearDeadline(n)
 	}
 	sh.keys.Unlink(n)
+	db.forgetUnfinished(n)
 	db.countUnlinked(n)
 	sh.values -= n.Value.charge().bytes()
 	db.account(n.Hash() >> (hashBits - shardBits))
@@ -268,6 +269,7 @@ func (db *DB) unlink(sh *shard, n *Node) {
 
 // chargeNew adds the charge of a new node to its shard.
 func (db *DB) chargeNew(sh *shard, n *Node) {
+	db.noteUnfinished(n)
 	c := chargeFor(ValueBytes(n))
 	n.Value.setCharge(c)
 	sh.values += c.bytes()

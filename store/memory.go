@@ -80,6 +80,7 @@ func Bytes(n *Node) int64 { return int64(n.Bytes()) + ValueBytes(n) }
 
 // recount updates a node's charge to the current size of its value.
 func (db *DB) recount(n *Node) {
+	db.noteUnfinished(n)
 	if is := chargeFor(ValueBytes(n)); is != n.Value.charge() {
 		db.recharge(n, is)
 	}

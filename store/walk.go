@@ -142,6 +142,7 @@ func (db *DB) Flush() {
 	for i := range db.shards {
 		sh := &db.shards[i]
 		db.detach(i)
+		db.flushUnfinished(i)
 		sh.keys, sh.deadlines = dict.Dict[Entry]{}, expire.Index{}
 		sh.expiring, sh.deadlineSumMs, sh.values = 0, 0, 0
 		db.account(uint32(i))

@@ -131,3 +131,14 @@ func BenchmarkTreeRemove(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLeaveLog adds the first member that is no number to a log of a million hits.
+func BenchmarkLeaveLog(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		s := logOf(1_000_000)
+		b.StartTimer()
+		s.Add([]byte("a name"), 1)
+	}
+}

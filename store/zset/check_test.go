@@ -169,7 +169,7 @@ func (p *packed) check() error {
 }
 
 func (t *tree) check() error {
-	n, leaves := 0, 0
+	n, leaves, unlisted := 0, 0, 0
 	var itemBytes int64
 	var before *item
 	for l, prev := t.front, (*leaf)(nil); l != nil; prev, l = l, l.next {
@@ -177,14 +177,30 @@ func (t *tree) check() error {
 		if l.prev != prev || l.next == nil && t.back != l {
 			return fmt.Errorf("leaf %d is linked wrongly", leaves)
 		}
-		if len(l.items) == 0 && t.front != t.back || len(l.items) > leafSize {
+		if l.unlisted {
+			p := t.rest.parts[l]
+			if l.items != nil || p.n <= 0 || l.capacity != 0 {
+				return fmt.Errorf("unlisted leaf %d has %d items, %d ranks", leaves, len(l.items), p.n)
+			}
+			unlisted += p.n
+			for i := range p.n {
+				it := t.itemOf(l, i)
+				if before != nil && compareItems(*before, it) >= 0 {
+					return fmt.Errorf("%v is before the unlisted %v", before.score, it.score)
+				}
+				if key := it.entry().Member(); t.index.GetString(dict.HashString(key), key) != nil {
+					return fmt.Errorf("%q is in the index and unlisted", key)
+				}
+				before = &it
+			}
+		} else if len(l.items) == 0 && t.front != t.back || len(l.items) > leafSize {
 			return fmt.Errorf("leaf %d holds %d items", leaves, len(l.items))
 		}
 		for i := range l.items {
 			it := l.items[i]
 			if before != nil && compareItems(*before, it) >= 0 {
 				return fmt.Errorf("%q %v is before %q %v",
-					before.node.Key(), before.score, it.node.Key(), it.score)
+					before.entry().Member(), before.score, it.node.Key(), it.score)
 			}
 			key := it.node.Key()
 			if t.index.GetString(dict.HashString(key), key) != it.node || it.node.Value != it.score {
@@ -202,7 +218,7 @@ func (t *tree) check() error {
 			}
 		}
 		if l != t.front {
-			if r, ok := t.dir.Get(leafRef{first: l.items[0]}); !ok || r.leaf != l {
+			if r, ok := t.dir.Get(leafRef{first: t.itemOf(l, 0)}); !ok || r.leaf != l {
 				return fmt.Errorf("leaf %d is not in the directory", leaves)
 			}
 		}
@@ -215,13 +231,16 @@ func (t *tree) check() error {
 				return fmt.Errorf("leaf %d begins at rank %d, not %d", leaves, want, sum)
 			}
 		}
-		n += len(l.items)
+		n += t.size(l)
+	}
+	if err := t.checkRest(unlisted); err != nil {
+		return err
 	}
 	if t.dir == nil && leaves != 1 || t.dir != nil && (leaves < 2 || t.dir.Len() != leaves-1) {
 		return fmt.Errorf("%d leaves, directory %v", leaves, t.dir)
 	}
-	if n != t.index.Len() {
-		return fmt.Errorf("leaves have %d members, index %d", n, t.index.Len())
+	if n != t.len() {
+		return fmt.Errorf("leaves have %d members, index %d, of which %d are dead", n, t.index.Len(), t.rest.dead)
 	}
 	if leaves != t.leaves || itemBytes != t.itemsBytes {
 		return fmt.Errorf("%d leaves with %d bytes; accounted are %d with %d",
@@ -229,6 +248,40 @@ func (t *tree) check() error {
 	}
 	if r := t.ranks.leaves; slices.Contains(r[len(r):cap(r)], t.front) {
 		return fmt.Errorf("ranks keep a removed leaf alive")
+	}
+	return nil
+}
+
+// checkRest checks what is left to do. The leaves have so many unlisted members.
+func (t *tree) checkRest(unlisted int) error {
+	r := &t.rest
+	if unlisted != r.unlisted || (r.log != nil) != (len(r.parts) > 0) || (r.log != nil) != (unlisted > 0) {
+		return fmt.Errorf("%d unlisted members, accounted are %d in %d leaves", unlisted, r.unlisted, len(r.parts))
+	}
+	for l := range r.parts {
+		if !l.unlisted || !slices.Contains(r.queue, l) {
+			return fmt.Errorf("a part of the log has no unlisted leaf in the queue")
+		}
+	}
+	dropped, bytes := map[*node]bool{}, int64(0)
+	for _, items := range r.dropped {
+		bytes += droppedSize(items)
+		for _, it := range items {
+			dropped[it.node] = true
+		}
+	}
+	dead := 0
+	for n := range t.index.All() {
+		if !t.alive(n) {
+			dead++
+			if !dropped[n] {
+				return fmt.Errorf("%q is dead and nobody will unlink it", n.Key())
+			}
+		}
+	}
+	if dead != r.dead || bytes != r.droppedBytes {
+		return fmt.Errorf("%d dead nodes, accounted are %d; %d bytes of dropped items, accounted are %d",
+			dead, r.dead, bytes, r.droppedBytes)
 	}
 	return nil
 }

@@ -15,7 +15,8 @@
 // answer in each of these. docs/adr/0003-sorted-set-encodings.md has the figures.
 //
 // Converting a log costs the whole set once: each unit becomes a member with bytes of its own, about a
-// hundred bytes where it took three.
+// hundred bytes where it took three. Of a large log only the list of leaves is made at once; Finish does the
+// rest in steps.
 //
 // # Costs
 //
@@ -25,7 +26,8 @@
 // or removing in the middle O(b) plus one block.
 //
 // For a tree of n members: Score O(1); Add, Remove, Rank and At O(log n), but O(n/64) for the first rank
-// after a leaf was added or removed; removing a range O(1) a member.
+// after a leaf was added or removed; removing a range O(1) a member or, if it is large, O(log n) a leaf and
+// O(1) a member for Finish.
 //
 // This package is internal to zlimit: it may change in any release.
 package zset

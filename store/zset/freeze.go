@@ -38,17 +38,24 @@ func (b *logBlock) unshare() {
 // frozen is a read-only tree that can only be iterated in order.
 type frozen struct {
 	n      int
-	leaves [][]item
+	leaves []frozenLeaf
+	log    *Set // nil: every leaf has items
+}
+
+// A frozenLeaf has items or, if they are nil, a part of the log.
+type frozenLeaf struct {
+	items []item
+	part  part
 }
 
 // frozen requires kindFrozen.
 func (s *Set) frozen() *frozen { return (*frozen)(s.body) }
 
 func (t *tree) freeze() *frozen {
-	f := &frozen{n: t.len(), leaves: make([][]item, 0, 1+2*t.len()/leafSize)}
+	f := &frozen{n: t.len(), leaves: make([]frozenLeaf, 0, t.leaves), log: t.rest.log}
 	for l := t.front; l != nil; l = l.next {
-		l.shared = true
-		f.leaves = append(f.leaves, l.items)
+		l.shared = !l.unlisted
+		f.leaves = append(f.leaves, frozenLeaf{l.items, t.rest.parts[l]})
 	}
 	return f
 }
@@ -62,12 +69,19 @@ func (l *leaf) unshare() {
 }
 
 func (f *frozen) ascend(rank int, fn func(Entry) bool) {
-	for _, items := range f.leaves {
-		if rank >= len(items) {
-			rank -= len(items)
+	for _, l := range f.leaves {
+		if size := len(l.items) + l.part.n; rank >= size {
+			rank -= size
 			continue
 		}
-		for _, it := range items[rank:] {
+		if l.items == nil {
+			if !l.part.ascend(f.log, rank, fn) {
+				return
+			}
+			rank = 0
+			continue
+		}
+		for _, it := range l.items[rank:] {
 			if !fn(it.entry()) {
 				return
 			}

@@ -57,9 +57,6 @@ func (s *Set) Scan(cursor uint64, fn func(Entry)) (next uint64) {
 		return 0
 	}
 	if s.kind == kindTree {
-		if cursor&scanLog != 0 {
-			cursor = 0
-		}
 		return s.tree().scan(cursor, fn)
 	}
 	rank := int64(0)

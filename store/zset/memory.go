@@ -43,7 +43,7 @@ func (b *logBlocks) bytes() int64 {
 }
 
 func (t *tree) bytes() int64 {
-	return treeBytes + t.index.Bytes() + t.itemsBytes + int64(t.leaves)*leafBytes
+	return treeBytes + t.index.Bytes() + t.itemsBytes + int64(t.leaves)*leafBytes + t.rest.bytes()
 }
 
 func itemsSize(n int) int64 { return alloc.Pointers(n * int(unsafe.Sizeof(item{}))) }
@@ -79,10 +79,12 @@ func (b *logBlocks) clone() *logBlocks {
 
 func (t *tree) clone() *tree {
 	c := newTree()
-	for l := t.front; l != nil; l = l.next {
-		for _, it := range l.items {
-			c.append([]byte(it.node.Key()), it.score)
-		}
+	if t.len() > 0 {
+		t.ascend(0, func(e Entry) bool {
+			var b [maxDigits + 3]byte
+			c.append(e.AppendMember(b[:0]), e.Score)
+			return true
+		})
 	}
 	c.longest = t.longest
 	return c

@@ -226,6 +226,11 @@ func (s *Set) convertLog() {
 
 // convertToTree converts a log or a packed tree to a tree.
 func (s *Set) convertToTree() {
+	if s.IsLog() && s.Len() > deferFrom {
+		log := *s
+		*s = Set{body: unsafe.Pointer(newUnlistedTree(&log)), kind: kindTree, flags: s.flags}
+		return
+	}
 	t := newTree()
 	s.Ascend(0, func(e Entry) bool {
 		var b [maxDigits + 3]byte

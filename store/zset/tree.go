@@ -18,7 +18,8 @@ type node = dict.Node[float64]
 // that finds nothing in dir ends at the front leaf, so a sliding window need not update dir with each item
 // that it removes.
 //
-// Invariant: no leaf is empty unless the tree is; a leaf's key in dir is its first item.
+// Invariant: no leaf is empty unless the tree is; a leaf's key in dir is its first item. Leaves whose members
+// are still in a log, and nodes of the index that are no longer in the order, are in tree_rest.go.
 type tree struct {
 	index       dict.Dict[float64]
 	dir         *btree.BTreeG[leafRef] // nil while there is only one leaf
@@ -27,6 +28,7 @@ type tree struct {
 	longest     int   // longest member added since the last NoteEncoding
 	leaves      int   // number of leaves
 	itemsBytes  int64 // memory of their items
+	rest        rest  // what changes of many members have left to do
 }
 
 const (
@@ -57,7 +59,18 @@ func compareItems(a, b item) int {
 	return strings.Compare(a.node.Key(), b.node.Key())
 }
 
-func (it item) entry() Entry { return Entry{Score: it.score, member: it.node.Key()} }
+// entry returns the entry of an item. One without a node is a member of a log.
+func (it item) entry() Entry {
+	if it.node == nil {
+		return numberEntry(int64(it.score))
+	}
+	return Entry{Score: it.score, member: it.node.Key()}
+}
+
+// searchItems returns the position of an item, or where it would be, and whether it is there.
+func searchItems(items []item, it item) (int, bool) {
+	return slices.BinarySearchFunc(items, it, compareItems)
+}
 
 type leaf struct {
 	items      []item
@@ -65,6 +78,7 @@ type leaf struct {
 	pos        int32  // index in ranks
 	capacity   uint16 // accounted capacity of items, including what was cut off at the front
 	shared     bool   // a frozen tree has the same items: unshare before changing them
+	unlisted   bool   // the members are in the log of rest, and not in the index
 }
 
 type leafRef struct {
@@ -77,11 +91,14 @@ func newTree() *tree {
 	return &tree{front: l, back: l, leaves: 1}
 }
 
-func (t *tree) len() int { return t.index.Len() }
+func (t *tree) len() int { return t.index.Len() - t.rest.dead + t.rest.unlisted }
 
 func (t *tree) score(member []byte) (float64, bool) {
-	if n := t.index.Get(dict.Hash(member), member); n != nil {
+	if n := t.index.Get(dict.Hash(member), member); n != nil && t.alive(n) {
 		return n.Value, true
+	}
+	if l, i := t.findUnlisted(member); l != nil {
+		return t.itemOf(l, i).score, true
 	}
 	return 0, false
 }
@@ -99,6 +116,7 @@ func (t *tree) noteLength(member []byte) {
 }
 
 func (t *tree) add(member []byte, score float64) (old float64, existed bool) {
+	t.settle(member)
 	n, created := t.index.Put(dict.Hash(member), member)
 	if created {
 		t.noteLength(member)
@@ -115,6 +133,7 @@ func (t *tree) add(member []byte, score float64) (old float64, existed bool) {
 }
 
 func (t *tree) remove(member []byte) (float64, bool) {
+	t.settle(member)
 	n := t.index.Delete(dict.Hash(member), member)
 	if n == nil {
 		return 0, false
@@ -124,11 +143,13 @@ func (t *tree) remove(member []byte) (float64, bool) {
 }
 
 func (t *tree) rank(member []byte) (int, bool) {
-	n := t.index.Get(dict.Hash(member), member)
-	if n == nil {
-		return 0, false
+	if n := t.index.Get(dict.Hash(member), member); n != nil && t.alive(n) {
+		return t.countTo(item{n.Value, n}), true
 	}
-	return t.countTo(item{n.Value, n}), true
+	if l, i := t.findUnlisted(member); l != nil {
+		return t.rankOfLeaf(l) + i, true
+	}
+	return 0, false
 }
 
 // countBelow returns the number of scores below score, or, if through, of at most score.
@@ -145,19 +166,25 @@ func (t *tree) countBelow(score float64, through bool) int {
 // countTo returns the number of items before it.
 func (t *tree) countTo(it item) int {
 	l := t.leafOf(it)
-	i, _ := slices.BinarySearchFunc(l.items, it, compareItems)
+	if l.unlisted {
+		return t.rankOfLeaf(l) + t.countUnlisted(l, it.score)
+	}
+	i, _ := searchItems(l.items, it)
 	return t.rankOfLeaf(l) + i
 }
 
 func (t *tree) at(rank int) Entry {
 	l, i := t.locate(rank)
-	return l.items[i].entry()
+	return t.itemOf(l, i).entry()
 }
 
 func (t *tree) ascend(rank int, fn func(Entry) bool) {
 	l, i := t.locate(rank)
 	for ; l != nil; l, i = l.next, 0 {
-		for _, it := range l.items[i:] {
+		if l.unlisted && !t.ascendUnlisted(l, i, fn) {
+			return
+		}
+		for _, it := range l.items[min(i, len(l.items)):] {
 			if !fn(it.entry()) {
 				return
 			}
@@ -167,19 +194,34 @@ func (t *tree) ascend(rank int, fn func(Entry) bool) {
 
 func (t *tree) descend(rank int, fn func(Entry) bool) {
 	for l, i := t.locate(rank); l != nil; {
+		if l.unlisted {
+			if !t.descendUnlisted(l, i, fn) {
+				return
+			}
+			i = -1
+		}
 		for ; i >= 0; i-- {
 			if !fn(l.items[i].entry()) {
 				return
 			}
 		}
 		if l = l.prev; l != nil {
-			i = len(l.items) - 1
+			i = t.size(l) - 1
 		}
 	}
 }
 
+// scan goes through what is in a log first, and then through the index, which has what is listed meanwhile.
 func (t *tree) scan(cursor uint64, fn func(Entry)) uint64 {
+	if fromLog := cursor&scanLog != 0; fromLog || cursor == 0 {
+		if next := t.scanUnlisted(cursor, fn); next != 0 {
+			return next
+		}
+		cursor = 0
+	}
 	return t.index.Scan(cursor, func(n *node) {
-		fn(Entry{Score: n.Value, member: n.Key()})
+		if t.alive(n) {
+			fn(Entry{Score: n.Value, member: n.Key()})
+		}
 	})
 }

@@ -23,7 +23,11 @@ func (t *tree) leafOf(it item) *leaf {
 // insert inserts an item that is not in the tree.
 func (t *tree) insert(it item) {
 	l := t.leafOf(it)
-	i, _ := slices.BinarySearchFunc(l.items, it, compareItems)
+	if l.unlisted {
+		t.list(l)
+		l = t.leafOf(it)
+	}
+	i, _ := searchItems(l.items, it)
 	if len(l.items) == leafSize {
 		l, i = t.split(l, i)
 	}
@@ -41,7 +45,7 @@ func (t *tree) insert(it item) {
 // removeItem removes an item that is in the tree.
 func (t *tree) removeItem(it item) {
 	l := t.leafOf(it)
-	i, ok := slices.BinarySearchFunc(l.items, it, compareItems)
+	i, ok := searchItems(l.items, it)
 	if !ok {
 		panic("zset: index and order disagree")
 	}
@@ -78,9 +82,9 @@ func (t *tree) removeFromLeaf(l *leaf, i, j int) bool {
 // mergeOrShrink merges a leaf that has become small with a neighbour, or else shrinks it if it is three
 // quarters empty.
 func (t *tree) mergeOrShrink(l *leaf) {
-	if n := l.next; n != nil && len(l.items)+len(n.items) <= leafSize/2 {
+	if n := l.next; n != nil && !n.unlisted && len(l.items)+len(n.items) <= leafSize/2 {
 		t.merge(l, n)
-	} else if p := l.prev; p != nil && len(l.items)+len(p.items) <= leafSize/2 {
+	} else if p := l.prev; p != nil && !p.unlisted && len(l.items)+len(p.items) <= leafSize/2 {
 		t.merge(p, l)
 	} else if cap(l.items) > 8 && len(l.items) <= cap(l.items)/4 {
 		l.items = append(make([]item, 0, cap(l.items)/2), l.items...)
@@ -91,18 +95,7 @@ func (t *tree) mergeOrShrink(l *leaf) {
 // split splits a full leaf for an item at i and returns the leaf and the position of the item. An item after
 // all others starts a new leaf, so that inserting in order leaves full leaves.
 func (t *tree) split(l *leaf, i int) (*leaf, int) {
-	r := &leaf{prev: l, next: l.next}
-	if l.next != nil {
-		l.next.prev = r
-	} else {
-		t.back = r
-	}
-	l.next = r
-	t.leaves++
-	t.ranks.stale = true
-	if t.dir == nil {
-		t.dir = btree.NewWithFreeListG(dirDegree, lessRef, btree.NewFreeListG[leafRef](0))
-	}
+	r := t.linkAfter(l)
 	if i == leafSize && r.next == nil {
 		r.items = make([]item, 0, leafSize)
 		t.updateItemsBytes(r)
@@ -119,6 +112,23 @@ func (t *tree) split(l *leaf, i int) (*leaf, int) {
 		return r, i - half
 	}
 	return l, i
+}
+
+// linkAfter returns a new leaf after l.
+func (t *tree) linkAfter(l *leaf) *leaf {
+	r := &leaf{prev: l, next: l.next}
+	if l.next != nil {
+		l.next.prev = r
+	} else {
+		t.back = r
+	}
+	l.next = r
+	t.leaves++
+	t.ranks.stale = true
+	if t.dir == nil {
+		t.dir = btree.NewWithFreeListG(dirDegree, lessRef, btree.NewFreeListG[leafRef](0))
+	}
+	return r
 }
 
 // merge moves the items of r to the end of l, the leaf before it.
@@ -167,34 +177,44 @@ func (t *tree) updateItemsBytes(l *leaf) {
 // addToDir adds a leaf, unless it is the front leaf, to the directory under its first item.
 func (t *tree) addToDir(l *leaf) {
 	if l != t.front {
-		t.dir.ReplaceOrInsert(leafRef{l.items[0], l})
+		t.dir.ReplaceOrInsert(leafRef{t.itemOf(l, 0), l})
 	}
 }
 
 // removeFromDir removes a leaf from the directory; its first item must not have changed since addToDir.
 func (t *tree) removeFromDir(l *leaf) {
 	if l != t.front {
-		t.dir.Delete(leafRef{first: l.items[0]})
+		t.dir.Delete(leafRef{first: t.itemOf(l, 0)})
 	}
 }
 
 func lessRef(a, b leafRef) bool { return compareItems(a.first, b.first) < 0 }
 
-// removeRanks removes the items with ranks in [start, stop). Its cost is that of the smaller part: if most
-// items are removed, a new tree is built from those that remain.
+// removeRanks removes the items with ranks in [start, stop). If few remain, a new tree is built from them.
+// If many are removed, their leaves are dropped, and their nodes stay in the index until later.
 func (t *tree) removeRanks(start, stop int) {
-	if n := t.len(); stop-start > n/2 {
+	if n := t.len(); stop-start > n/2 && n-(stop-start) <= deferFrom {
+		t.listRanks(0, start)
+		t.listRanks(stop, n)
 		kept := make([]item, 0, n-(stop-start))
 		kept = t.appendItems(kept, 0, start)
 		kept = t.appendItems(kept, stop, n)
 		t.rebuild(kept)
 		return
 	}
+	t.listRanks(start, start+1) // leaves that are cut in two need items
+	t.listRanks(stop-1, stop)
+	later := stop-start > deferFrom
 	l, i := t.locate(start)
 	for n := stop - start; n > 0; {
 		next := l.next
-		j := min(len(l.items), i+n)
+		j := min(t.size(l), i+n)
 		n -= j - i
+		if j-i == t.size(l) {
+			t.drop(l, later)
+			l, i = next, 0
+			continue
+		}
 		for _, it := range l.items[i:j] {
 			t.index.Unlink(it.node)
 		}
@@ -257,7 +277,7 @@ func (t *tree) refresh() {
 	for l := t.front; l != nil; l = l.next {
 		l.pos = int32(len(r.leaves))
 		r.leaves = append(r.leaves, l)
-		r.sums = append(r.sums, len(l.items))
+		r.sums = append(r.sums, t.size(l))
 	}
 	clear(r.leaves[len(r.leaves):cap(r.leaves)])
 	for i := range r.sums {
@@ -282,10 +302,10 @@ func (t *tree) rankOfLeaf(l *leaf) int {
 
 // locate returns the leaf of the item with this rank, which must exist, and the item's index in it.
 func (t *tree) locate(rank int) (*leaf, int) {
-	if rank < len(t.front.items) {
+	if rank < t.size(t.front) {
 		return t.front, rank
 	}
-	if left := t.len() - len(t.back.items); rank >= left {
+	if left := t.len() - t.size(t.back); rank >= left {
 		return t.back, rank - left
 	}
 	t.refresh()
