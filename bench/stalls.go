@@ -154,18 +154,17 @@ func (how *stall) measure(ctx context.Context, b *bench, r row, say say) ([]resu
 		}
 		s.stop()
 	}
-	say("ours %.2f ms, before it %.2f ms; redis %.2f ms, before it %.2f ms", median(worst[0]), median(before[0]),
-		median(worst[1]), median(before[1]))
+	say("ours %.2f ms, before it %.2f ms; redis %.2f ms, before it %.2f ms", median(worst[0]),
+		median(before[0]), median(worst[1]), median(before[1]))
 	res := lower(r.name, r.about, "ms", r.target(b.quick), figure{Name: "ours", Value: median(worst[0])},
 		bound(allowedMs))
 	res.Ratio = compare(slices.Repeat([]float64{allowedMs}, b.rounds), worst[0])
 	res.Missed = missed(res.Ratio.OfMedians, res.Floor)
 	res.warnAway(loads)
-	res.Warnings = append(res.Warnings, fmt.Sprintf("ours %.1f ms, from %.1f to %.1f; in the same load just before "+
-		"%.1f ms", median(worst[0]), slices.Min(worst[0]), slices.Max(worst[0]), median(before[0])))
-	if !how.ours {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("redis-server %.1f ms, from %.1f to %.1f; just before %.1f ms",
-			median(worst[1]), slices.Min(worst[1]), slices.Max(worst[1]), median(before[1])))
+	for i, c := range contenders {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("%s: %.1f ms, from %.1f to %.1f; in the same load just "+
+			"before %.1f ms", c.program, median(worst[i]), slices.Min(worst[i]), slices.Max(worst[i]),
+			median(before[i])))
 	}
 	return []result{res}, nil
 }
