@@ -1,7 +1,6 @@
 package scripting
 
 import (
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,8 +23,39 @@ redis.call('ZADD', key, tostring(now), now)
 return tostring(1)
 `
 
-// newStubEngine returns an engine with stubs for the commands of slidingWindow.
-func newStubEngine(t testing.TB) (*Engine, *commands.Ctx, [][]byte) {
+// libraryLimiter is the same limiter as libraries write it, as in bench/flows.go.
+const libraryLimiter = `
+local function positive(value, name)
+  if type(value) ~= 'number' or value <= 0 then
+    error(string.format('%s must be positive, got %s', name, tostring(value)), 0)
+  end
+  return value
+end
+
+local function parse(text)
+  local quota = cjson.decode(text)
+  return positive(quota[1], 'window'), positive(quota[2], 'limit')
+end
+
+local function admit(key, now, window, limit)
+  redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
+  if redis.call('ZCARD', key) >= limit then
+    return 0
+  end
+  redis.call('ZADD', key, now, string.format('%d', now))
+  return 1
+end
+
+local ok, window, limit = pcall(parse, ARGV[2])
+if not ok then
+  return redis.error_reply('ERR ' .. window)
+end
+local now = tonumber(string.match(ARGV[1], '^%d+$'))
+return string.format('%d', admit(KEYS[1], positive(now, 'now'), window, limit))
+`
+
+// newStubEngine returns an engine with stubs for the commands of the limiters, and a call of a script.
+func newStubEngine(t testing.TB, script, args string) (*Engine, *commands.Ctx, [][]byte) {
 	e := New(Options{})
 	stub := func(*commands.Ctx) resp.Value { return resp.Int(2) }
 	e.SetTable(commands.NewTable(e.Commands(), []commands.Command{
@@ -34,22 +64,33 @@ func newStubEngine(t testing.TB) (*Engine, *commands.Ctx, [][]byte) {
 		{Name: "zadd", Arity: -4, Flags: commands.Write, Handler: stub},
 	}))
 	c := &commands.Ctx{Proto: resp.RESP2}
-	s, err := e.scripts.load([]byte(slidingWindow))
+	s, err := e.scripts.load([]byte(script))
 	require.NoError(t, err)
-	now := strconv.Itoa(1_795_184_400_123)
-	return e, c, splitFields("EVALSHA " + s.sha + " 1 limit:user " + now + " 60000 3")
+	return e, c, splitFields("EVALSHA " + s.sha + " 1 limit:user 1795184400123 " + args)
 }
 
-func BenchmarkSlidingWindow(b *testing.B) {
-	e, c, args := newStubEngine(b)
-	c.Args = args
-	b.ReportAllocs()
-	for b.Loop() {
-		c.Reset()
-		reply := e.evalSHA(c)
-		if reply.Str() != "1" {
-			b.Fatal(reply)
-		}
+// A limiterScript is a script for newStubEngine.
+type limiterScript struct{ name, source, args string }
+
+var limiterScripts = []limiterScript{
+	{"plain", slidingWindow, "60000 3"},
+	{"library", libraryLimiter, "[60000,3]"},
+}
+
+func BenchmarkLimiters(b *testing.B) {
+	for _, s := range limiterScripts {
+		b.Run(s.name, func(b *testing.B) {
+			e, c, args := newStubEngine(b, s.source, s.args)
+			c.Args = args
+			b.ReportAllocs()
+			for b.Loop() {
+				c.Reset()
+				reply := e.evalSHA(c)
+				if reply.Str() != "1" {
+					b.Fatal(reply)
+				}
+			}
+		})
 	}
 }
 
@@ -59,11 +100,13 @@ func TestAllocationsPerScript(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector drops pooled frames at random")
 	}
-	e, c, args := newStubEngine(t)
-	c.Args = args
-	got := testing.AllocsPerRun(200, func() {
-		c.Reset()
-		e.evalSHA(c)
-	})
-	require.Zero(t, got)
+	for _, s := range limiterScripts {
+		e, c, args := newStubEngine(t, s.source, s.args)
+		c.Args = args
+		got := testing.AllocsPerRun(200, func() {
+			c.Reset()
+			e.evalSHA(c)
+		})
+		require.Zero(t, got, s.name)
+	}
 }

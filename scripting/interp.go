@@ -41,8 +41,8 @@ type interp struct {
 
 // Sizes of the memory that a state uses again for each script.
 const (
-	arenaBytes  = 16 << 10
-	arenaTables = 16
+	arenaBytes   = 16 << 10
+	arenaObjects = 16
 )
 
 // newInterp returns a state for EVAL, or, if persistent, for a library, whose
@@ -62,7 +62,7 @@ func newUnboundInterp(e *Engine, persistent bool) *interp {
 	in.openLibraries()
 	in.state.Poll, in.state.Measure = in.meter.poll, in.meter.collect
 	if !persistent {
-		in.state.UseArena(arenaBytes, arenaTables)
+		in.state.UseArena(arenaBytes, arenaObjects)
 	}
 	return in
 }

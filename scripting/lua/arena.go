@@ -2,15 +2,42 @@ package lua
 
 import "math"
 
-// An arena holds the short strings of a run, and its first tables. The host
+// An arena holds the short strings of a run, and its first tables and closures. The host
 // empties it after the run if it knows that none of them is used anymore; see
 // State.Reset. What does not fit is left to the garbage collector, so that a
 // loop that builds strings does not keep them all alive.
 type arena struct {
-	tables      []*Table // those in use come first
-	tablesInUse int
-	text        []byte
-	concat      []byte // results of `..` whose length is not known in advance
+	tables   pool[Table]
+	closures pool[roomyClosure]
+	upvalues pool[upvalue]
+	text     []byte
+	concat   []byte // results of `..` whose length is not known in advance
+}
+
+// A pool holds objects that runs use one after the other.
+type pool[T any] struct {
+	objects []*T // those in use come first
+	inUse   int
+}
+
+// next returns an object that is not in use, or nil if there are as many as the pool may hold.
+func (p *pool[T]) next() *T {
+	if p.inUse == cap(p.objects) {
+		return nil
+	}
+	if p.inUse == len(p.objects) {
+		p.objects = append(p.objects, new(T))
+	}
+	p.inUse++
+	return p.objects[p.inUse-1]
+}
+
+// reset clears those in use. None of them is used afterwards.
+func (p *pool[T]) reset(clear func(*T)) {
+	for _, object := range p.objects[:p.inUse] {
+		clear(object)
+	}
+	p.inUse = 0
 }
 
 const maxArenaText = 2 << 10
@@ -18,22 +45,25 @@ const maxArenaText = 2 << 10
 // keptBytes is what a run may allocate without being cleaned up thoroughly.
 const keptBytes = 64 << 10
 
-// UseArena gives runs an arena for n bytes of strings and some tables, which
-// Reset empties.
-func (s *State) UseArena(n, tables int) {
-	s.arena.text = make([]byte, 0, n)
-	s.arena.tables = make([]*Table, 0, tables)
+// UseArena gives runs an arena for n bytes of strings, and as many tables, closures and their variables as
+// objects says, which Reset empties.
+func (s *State) UseArena(n, objects int) {
+	a := &s.arena
+	a.text = make([]byte, 0, n)
+	a.tables.objects = make([]*Table, 0, objects)
+	a.closures.objects = make([]*roomyClosure, 0, objects)
+	a.upvalues.objects = make([]*upvalue, 0, objects)
 }
 
-// Reset forgets the strings and tables of the last run. No Value may refer to
+// Reset forgets the strings, tables and closures of the last run. No Value may refer to
 // them: they are used again. It drops what is left on the main thread's stacks.
 func (s *State) Reset() {
+	s.main.reset()
 	a := &s.arena
 	a.text = a.text[:0]
-	for _, t := range a.tables[:a.tablesInUse] {
-		t.clear()
-	}
-	a.tablesInUse = 0
+	a.tables.reset((*Table).clear)
+	a.closures.reset(func(c *roomyClosure) { *c = roomyClosure{} })
+	a.upvalues.reset(func(u *upvalue) { *u = upvalue{} })
 	s.recent = recentNumber{}
 	s.scratch, s.goCalls = 0, 0
 	s.current = s.main
@@ -41,7 +71,6 @@ func (s *State) Reset() {
 		clear(s.main.stack)
 		a.concat = nil
 	}
-	s.main.reset()
 }
 
 func (L *Thread) reset() {
@@ -49,6 +78,7 @@ func (L *Thread) reset() {
 	L.closeUpvalues(0)
 	L.frames = L.frames[:0]
 	L.base, L.top, L.nested, L.handler = 0, 0, 0, errorHandler{}
+	L.protected = L.protected[:0]
 	if len(L.stack) > keep {
 		L.stack = make([]Value, firstStack)
 	}

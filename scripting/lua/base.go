@@ -16,7 +16,6 @@ var baseLibrary = []Entry{
 	{"load", baseLoad},
 	{"loadstring", baseLoadString},
 	{"next", baseNext},
-	{"pcall", basePCall},
 	{"rawequal", baseRawEqual},
 	{"rawget", baseRawGet},
 	{"rawset", baseRawSet},
@@ -32,6 +31,7 @@ var baseLibrary = []Entry{
 func (s *State) openBase() {
 	g := s.Globals
 	s.Register(g, baseLibrary)
+	g.SetString("pcall", FunctionValue(s.main.NewPCall(basePCall, caughtError)))
 	step := s.main.NewFunction(baseIPairsStep)
 	step.iterator = iteratesArray
 	g.SetString("ipairs", FunctionValue(s.main.NewFunction(baseIPairs, FunctionValue(step))))
@@ -57,8 +57,7 @@ func baseError(L *Thread) int {
 		text, _ := L.AsString(v)
 		v = Bytes(append(append(L.Alloc(len(where)+len(text)), where...), text...))
 	}
-	L.Throw(v)
-	return 0
+	return L.Raise(v)
 }
 
 // baseCollectGarbage does nothing: Go manages the memory.
@@ -248,7 +247,7 @@ func baseUnpack(L *Thread) int {
 
 func basePCall(L *Thread) int {
 	L.CheckAny(1)
-	return L.protectedCall(L.Top()-1, Nil)
+	return L.ProtectedCall(L.Top()-1, Nil, caughtError)
 }
 
 func baseXPCall(L *Thread) int {
@@ -260,18 +259,10 @@ func baseXPCall(L *Thread) int {
 		handler = False // PCall would take nil for none; this one fails as nil does
 	}
 	L.SetTop(1)
-	return L.protectedCall(0, handler)
+	return L.ProtectedCall(0, handler, caughtError)
 }
 
-// protectedCall calls the first value of the running GoFunction and returns the results of pcall.
-func (L *Thread) protectedCall(nargs int, handler Value) int {
-	if err := L.PCall(nargs, handler); err != nil {
-		return L.Return(False, err.Value)
-	}
-	L.Push(True)
-	L.Insert(1)
-	return L.Top()
-}
+func caughtError(L *Thread, v Value) int { return L.Return(False, v) }
 
 func baseLoad(L *Thread) int {
 	fn := FunctionValue(L.CheckFunction(1))

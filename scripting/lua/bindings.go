@@ -27,9 +27,9 @@ func kindOfBound(v *Value) boundKind {
 	case v.kind == KindTable:
 		return boundTable
 	case v.kind != KindFunction:
-	case v.Function().direct != nil:
+	case v.Function().host.direct != nil:
 		return boundDirect
-	case v.Function().atSite != nil:
+	case v.Function().host.atSite != nil:
 		return boundSite
 	}
 	return boundOther

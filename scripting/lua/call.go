@@ -41,11 +41,11 @@ func (L *Thread) leaveGo() {
 func (L *Thread) callAt(at, wanted int) {
 	base := L.base
 	fn := L.callable(at)
-	if fn.proto == nil {
-		L.callGo(fn, at, wanted)
-	} else {
-		L.enterLua(fn, at, wanted).entered = true
-		L.execute()
+	if fn.proto != nil {
+		L.enterLua(fn, at, wanted).caller = callerGo
+		L.executeFrames()
+	} else if L.callGo(fn, at, wanted) == raises {
+		L.Throw(L.raised)
 	}
 	L.base = base
 }
@@ -54,12 +54,35 @@ func (L *Thread) callAt(at, wanted int) {
 // has yielded.
 func (L *Thread) call(at, wanted int) bool {
 	fn := L.callable(at)
-	if fn.proto == nil {
-		return L.callGo(fn, at, wanted)
+	if fn.proto != nil {
+		L.enterLua(fn, at, wanted)
+		return true
 	}
-	L.enterLua(fn, at, wanted)
-	return true
+	return L.callFromLua(fn, at, wanted) != yields
 }
+
+// callFromLua is callGo for execute. The frame on top has changed unless it returns `returns`.
+func (L *Thread) callFromLua(fn *Function, at, wanted int) outcome {
+	if fn.host.catch != nil && L.top > at+1 {
+		L.protect(fn, at, wanted)
+		return catches
+	}
+	result := L.callGo(fn, at, wanted)
+	if result == raises {
+		L.raise(L.raised)
+	}
+	return result
+}
+
+// An outcome is how a call of a GoFunction has ended.
+type outcome int
+
+const (
+	returns outcome = iota
+	yields          // the thread has yielded
+	raises          // with L.raised
+	catches         // it has been a pcall, which may still run
+)
 
 // callable returns the function at a place of the stack. If there is another
 // value, its __call is put below it.
@@ -116,20 +139,19 @@ func (L *Thread) makeArg(f *frame) {
 	L.stack[f.base+f.fn.proto.params] = TableValue(t)
 }
 
-// callGo runs a GoFunction, whose arguments end at top. It reports false if the
-// function has yielded.
-func (L *Thread) callGo(fn *Function, at, wanted int) bool {
+// callGo runs a GoFunction, whose arguments end at top. Unless that returns, its frame stays.
+func (L *Thread) callGo(fn *Function, at, wanted int) outcome {
 	L.reserve(L.top + 32)
 	f := L.pushFrame()
-	f.fn, f.result, f.base, f.wanted, f.entered, f.tail = fn, at, at+1, wanted, false, 0
+	f.fn, f.result, f.base, f.wanted, f.caller, f.tail = fn, at, at+1, wanted, callerOther, 0
 	L.base = at + 1
-	n := fn.native(L)
+	n := fn.host.native(L)
 	if n < 0 {
-		return false
+		return outcome(-n)
 	}
 	L.frames = L.frames[:len(L.frames)-1]
 	L.moveResults(L.top-n, n, at, wanted)
-	return true
+	return returns
 }
 
 // moveResults stores n values from a place of the stack where the caller expects
@@ -187,7 +209,7 @@ func (L *Thread) PCall(nargs int, handler Value) (err *Error) {
 	s := L.state
 	at := L.top - nargs - 1
 	frames, base, goCalls, nested := len(L.frames), L.base, s.goCalls, L.nested
-	scratch, saved := s.scratch, L.handler
+	scratch, saved, protected := s.scratch, L.handler, len(L.protected)
 	L.handler = errorHandler{fn: handler}
 	defer func() {
 		L.handler = saved
@@ -196,7 +218,7 @@ func (L *Thread) PCall(nargs int, handler Value) (err *Error) {
 			return
 		}
 		L.closeUpvalues(at)
-		L.frames = L.frames[:frames]
+		L.frames, L.protected = L.frames[:frames], L.protected[:protected]
 		L.base, L.top, L.nested = base, at, nested
 		s.goCalls, s.scratch, s.current = goCalls, scratch, L
 		L.status = threadRunning

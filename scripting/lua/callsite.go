@@ -28,7 +28,7 @@ type Registers = [window]Value
 type SiteFunction func(L *Thread, site *CallSite, r *Registers, wanted int) (result Value, raise bool)
 
 // SetSiteFunction makes calls at prepared sites use fn.
-func (f *Function) SetSiteFunction(fn SiteFunction) { f.atSite = fn }
+func (f *Function) SetSiteFunction(fn SiteFunction) { f.host.atSite = fn }
 
 // PrepareSites calls prepare for each CallSite of p and its inner functions. It must be done
 // before p is shared.
@@ -41,11 +41,11 @@ func (p *Proto) PrepareSites(prepare func(*CallSite)) {
 	}
 }
 
-// raiseAtSite raises an error as if the function at the site had a frame.
+// raiseAtSite raises an error as if the function at the site had a frame. It returns if there is a pcall.
 func (L *Thread) raiseAtSite(fn *Function, at int, err Value) {
 	f := L.pushFrame()
 	*f = frame{fn: fn, result: at, base: at + 1}
-	L.Throw(err)
+	L.raise(err)
 }
 
 // spreadArgs makes a call at a site an ordinary one: it puts the function and its arguments

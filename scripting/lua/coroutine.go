@@ -57,19 +57,19 @@ func (L *Thread) run(nargs int) (n int, err *Error) {
 			return
 		}
 		L.closeUpvalues(0)
-		L.status, L.frames, L.stack = threadDead, nil, nil
+		L.status, L.frames, L.stack, L.protected = threadDead, nil, nil, nil
 		L.base, L.top = 0, 0
 		err = e
 	}()
 	if !L.started {
 		L.started = true
-		L.enterLua(L.stack[0].Function(), 0, all).entered = true
+		L.enterLua(L.stack[0].Function(), 0, all).caller = callerGo
 	} else {
 		f := L.frames[len(L.frames)-1] // of the function that yielded
 		L.frames = L.frames[:len(L.frames)-1]
 		L.moveResults(L.top-nargs, nargs, f.result, f.wanted)
 	}
-	if L.execute() {
+	if L.executeFrames() {
 		L.status = threadDead
 		return L.top, nil
 	}
@@ -83,7 +83,7 @@ func (L *Thread) Yield(n int) int {
 		L.Throw(String("attempt to yield across metamethod/C-call boundary"))
 	}
 	L.yielded = n
-	return -1
+	return -int(yields)
 }
 
 var coroutineLibrary = []Entry{

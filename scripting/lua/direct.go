@@ -33,7 +33,7 @@ func (s *State) setDirect() {
 		if name.field != "" {
 			v = v.Table().GetString(name.field)
 		}
-		v.Function().direct = direct
+		v.Function().host.direct = direct
 	}
 }
 

@@ -75,7 +75,7 @@ func (L *Thread) runtimeError(text string) { L.Throw(String(L.Where(0) + text)) 
 
 // handleError returns what xpcall's handler makes of an error.
 func (L *Thread) handleError(handler, v Value) (result Value) {
-	frames, base, top := len(L.frames), L.base, L.top
+	frames, protected, base, top := len(L.frames), len(L.protected), L.base, L.top
 	goCalls, nested := L.state.goCalls, L.nested
 	saved := L.handler
 	L.handler = errorHandler{overflow: saved.overflow}
@@ -85,7 +85,7 @@ func (L *Thread) handleError(handler, v Value) (result Value) {
 			if e, ok := r.(*Error); !ok || e.Fatal {
 				panic(r)
 			}
-			L.frames = L.frames[:frames]
+			L.frames, L.protected = L.frames[:frames], L.protected[:protected]
 			L.state.goCalls, L.nested = goCalls, nested
 			result = String("error in error handling")
 		}

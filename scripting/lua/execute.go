@@ -408,21 +408,25 @@ frames:
 					L.enterLua(callee, at, int(i.c)-1)
 					continue frames
 				}
-				if callee.direct != nil && i.b == 2 && i.c == 2 {
-					if v, ok := callee.direct(L, &r[i.a+1]); ok {
+				if i.b == 2 && i.c == 2 && callee.host.direct != nil {
+					if v, ok := callee.host.direct(L, &r[i.a+1]); ok {
 						r[i.a] = v
 						continue
 					}
 				}
-				if !L.callGo(callee, at, int(i.c)-1) {
+				switch L.callFromLua(callee, at, int(i.c)-1) {
+				case returns:
+					f = &L.frames[len(L.frames)-1]
+					r = L.registers(base)
+				case yields:
 					return false
+				default:
+					continue frames
 				}
-				f = &L.frames[len(L.frames)-1]
-				r = L.registers(base)
 			case opDirect:
 				f.pc = pc
 				if callee := &s.bound[i.x&boundMask]; callee.kind == KindFunction {
-					if v, ok := callee.Function().direct(L, &r[i.b]); ok {
+					if v, ok := callee.Function().host.direct(L, &r[i.b]); ok {
 						r[i.a] = v
 						continue
 					}
@@ -443,9 +447,10 @@ frames:
 				}
 				at := base + int(i.a)
 				if callee := &s.bound[site.bound]; site.Data != nil && callee.kind == KindFunction {
-					v, raise := callee.Function().atSite(L, site, r, int(i.c)-1)
+					v, raise := callee.Function().host.atSite(L, site, r, int(i.c)-1)
 					if raise {
 						L.raiseAtSite(callee.Function(), at, v)
+						continue frames
 					}
 					switch i.c {
 					case 1:
@@ -473,7 +478,7 @@ frames:
 				}
 				callee := L.callable(at)
 				if callee.proto == nil {
-					if !L.callGo(callee, at, all) {
+					if L.callFromLua(callee, at, all) == yields {
 						return false
 					}
 					continue frames // to the return instruction
@@ -488,7 +493,7 @@ frames:
 				if L.open != nil {
 					L.closeUpvalues(base)
 				}
-				to, wanted, entered := f.result, f.wanted, f.entered
+				to, wanted, caller := f.result, f.wanted, f.caller
 				L.frames = L.frames[:len(L.frames)-1]
 				if n == 1 && wanted == 1 {
 					L.stack[to] = r[i.a]
@@ -496,8 +501,11 @@ frames:
 				} else {
 					L.moveResults(from, n, to, wanted)
 				}
-				if entered {
+				switch caller {
+				case callerGo:
 					return true
+				case callerPCall:
+					L.endProtected()
 				}
 				continue frames
 

@@ -18,7 +18,7 @@ func (L *Thread) tailCall(callee *Function, at int) {
 	L.top = f.result + copy(L.stack[f.result:], L.stack[at:L.top])
 	L.frames = L.frames[:len(L.frames)-1]
 	next := L.enterLua(callee, f.result, f.wanted)
-	next.entered, next.tail = f.entered, f.tail+1
+	next.caller, next.tail = f.caller, f.tail+1
 }
 
 // prepareFor checks the operands of a numeric loop and steps back once.
@@ -75,34 +75,36 @@ func (L *Thread) setList(t *Table, from, n, after int) {
 
 func (L *Thread) closure(fn *Function, p *Proto, base int) *Function {
 	L.Grow(functionSize + 8*len(p.upvalueDesc))
-	c := newClosure(len(p.upvalueDesc))
+	c := L.newClosure(len(p.upvalueDesc))
 	c.proto, c.env = p, fn.env
-	if len(p.upvalueDesc) > 0 {
-		for i := range p.upvalueDesc {
-			if d := &p.upvalueDesc[i]; d.local {
-				c.upvalues[i] = L.findUpvalue(base + d.register)
-			} else {
-				c.upvalues[i] = fn.upvalues[d.register]
-			}
+	for i := range p.upvalueDesc {
+		if d := &p.upvalueDesc[i]; d.local {
+			c.upvalues[i] = L.findUpvalue(base + d.register)
+		} else {
+			c.upvalues[i] = fn.upvalues[d.register]
 		}
 	}
 	return c
 }
 
-// newClosure returns a function with room for n upvalues, in one piece if they
-// are few.
-func newClosure(n int) *Function {
-	const few = 3
-	if n == 0 {
-		return &Function{}
-	}
-	if n > few {
+// A roomyClosure is a function with its upvalues, in one piece.
+type roomyClosure struct {
+	Function
+	room [3]*upvalue
+}
+
+// newClosure returns a function with n upvalues.
+func (L *Thread) newClosure(n int) *Function {
+	if n > len(roomyClosure{}.room) {
 		return &Function{upvalues: make([]*upvalue, n)}
 	}
-	c := &struct {
-		Function
-		room [few]*upvalue
-	}{}
+	c := L.state.arena.closures.next()
+	if c == nil {
+		if n == 0 {
+			return &Function{}
+		}
+		c = &roomyClosure{}
+	}
 	c.upvalues = c.room[:n]
 	return &c.Function
 }

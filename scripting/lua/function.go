@@ -1,7 +1,8 @@
 package lua
 
 // A GoFunction is a function of the host. Its arguments are L.Get(1) to
-// L.Get(L.Top()). It pushes its results and returns how many there are.
+// L.Get(L.Top()). It pushes its results and returns how many there are, or what
+// Raise or Yield returns.
 type GoFunction func(L *Thread) int
 
 // A directFunction is called without a frame. It reports false for an argument
@@ -11,14 +12,20 @@ type directFunction func(L *Thread, v *Value) (result Value, ok bool)
 // A Function is a closure: of a Proto, or of a GoFunction.
 type Function struct {
 	proto    *Proto // nil for a GoFunction
+	upvalues []*upvalue
+	env      *Table
+	host     *hostFunction // nil for a closure of a Proto
+	mark     uint32        // the last measurement that has counted it
+	iterator iterator
+}
+
+// A hostFunction is what a GoFunction has besides.
+type hostFunction struct {
 	native   GoFunction
 	atSite   SiteFunction   // does what native does at prepared call sites; may be nil
 	direct   directFunction // does what native does for most single arguments; may be nil
-	upvalues []*upvalue     // of a proto
-	captured []Value        // what a GoFunction keeps alive besides
-	env      *Table
-	iterator iterator
-	mark     uint32 // the last measurement that has counted it
+	catch    CatchFunction  // of a pcall; see SetCatch
+	captured []Value        // what it keeps alive
 }
 
 // IsGo reports whether f is a GoFunction.
@@ -72,7 +79,7 @@ type upvalueDesc struct {
 type upvalue struct {
 	v      *Value
 	closed Value
-	index  int      // in the stack, while it is open
 	next   *upvalue // with a lower index
+	index  int32    // in the stack, while it is open
 	mark   uint32
 }

@@ -127,8 +127,10 @@ func (m *measurement) function(f *Function) {
 			m.count(u.v)
 		}
 	}
-	for i := range f.captured {
-		m.count(&f.captured[i])
+	if f.host != nil {
+		for i := range f.host.captured {
+			m.count(&f.host.captured[i])
+		}
 	}
 }
 

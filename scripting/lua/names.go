@@ -39,7 +39,7 @@ func (L *Thread) callError(at int) {
 // calledName returns the name by which the running GoFunction was called.
 func (L *Thread) calledName() (kind, name string) {
 	f, lost := L.frameAt(1)
-	if f == nil || lost || f.fn.proto == nil || L.frames[len(L.frames)-1].entered {
+	if f == nil || lost || f.fn.proto == nil {
 		return "", ""
 	}
 	i := f.fn.proto.code[f.pc-1]

@@ -157,7 +157,7 @@ func stringGmatch(L *Thread) int {
 
 // gmatchStep is the iterator of gmatch. It keeps the subject, the pattern and where to continue.
 func gmatchStep(L *Thread) int {
-	state := L.frames[len(L.frames)-1].fn.captured
+	state := L.frames[len(L.frames)-1].fn.host.captured
 	m := matcher{L: L, src: state[0].Str(), pat: state[1].Str()}
 	start, end := m.next(int(state[2].Num()))
 	m.flush()

@@ -32,9 +32,12 @@ type Thread struct {
 	resumer *Thread // that waits for this one
 	nested  int     // calls from Go into Lua since it was resumed; it can yield if 0
 	handler errorHandler
-	mark    uint32
-	started bool
-	yielded int // how many values it has yielded
+
+	protected []protection // pcalls that do not nest Go's stack
+	raised    Value        // by the GoFunction that has returned raises
+	mark      uint32
+	started   bool
+	yielded   int // how many values it has yielded
 }
 
 type threadStatus uint8
@@ -48,15 +51,24 @@ const (
 
 // A frame is a function that runs.
 type frame struct {
-	fn      *Function
-	result  int // where its results go: the place of the function
-	base    int
-	extra   int  // arguments below base, for `...`
-	wanted  int  // number of results; -1 for all
-	pc      int  // of the next instruction, as of the last call or error
-	entered bool // called from Go: to return ends the loop
-	tail    int  // frames that tail calls have replaced
+	fn     *Function
+	result int // where its results go: the place of the function
+	base   int
+	extra  int // arguments below base, for `...`
+	wanted int // number of results; -1 for all
+	pc     int // of the next instruction, as of the last call or error
+	tail   int // frames that tail calls have replaced
+	caller callerKind
 }
+
+// A callerKind is what the frame below is, as far as it matters when this one returns.
+type callerKind uint8
+
+const (
+	callerOther callerKind = iota
+	callerGo               // to return ends the loop
+	callerPCall            // to return ends a pcall
+)
 
 func newThread(s *State) *Thread {
 	return &Thread{state: s, stack: make([]Value, firstStack), frames: make([]frame, 0, 4)}
@@ -130,21 +142,25 @@ func (L *Thread) overflow() {
 // findUpvalue returns the upvalue for a place of the stack.
 func (L *Thread) findUpvalue(index int) *upvalue {
 	at := &L.open
-	for *at != nil && (*at).index > index {
+	for *at != nil && int((*at).index) > index {
 		at = &(*at).next
 	}
-	if u := *at; u != nil && u.index == index {
+	if u := *at; u != nil && int(u.index) == index {
 		return u
 	}
 	L.Grow(upvalueSize)
-	u := &upvalue{v: &L.stack[index], index: index, next: *at}
+	u := L.state.arena.upvalues.next()
+	if u == nil {
+		u = &upvalue{}
+	}
+	u.v, u.index, u.next = &L.stack[index], int32(index), *at
 	*at = u
 	return u
 }
 
 // closeUpvalues detaches the upvalues at and above a place of the stack.
 func (L *Thread) closeUpvalues(index int) {
-	for u := L.open; u != nil && u.index >= index; u = L.open {
+	for u := L.open; u != nil && int(u.index) >= index; u = L.open {
 		L.open = u.next
 		u.closed = *u.v
 		u.v, u.next = &u.closed, nil
@@ -160,24 +176,24 @@ const (
 // L.State(), so that Reachable finds it.
 func (L *Thread) NewFunction(fn GoFunction, captured ...Value) *Function {
 	L.Grow(functionSize + valueSize*len(captured))
-	return &Function{native: fn, captured: captured, env: L.state.Globals}
+	f := &struct {
+		Function
+		hostFunction
+	}{Function{env: L.state.Globals}, hostFunction{native: fn, captured: captured}}
+	f.host = &f.hostFunction
+	return &f.Function
 }
 
 // Captured returns the nth value that the running GoFunction was made with.
-func (L *Thread) Captured(n int) Value { return L.frames[len(L.frames)-1].fn.captured[n-1] }
+func (L *Thread) Captured(n int) Value { return L.frames[len(L.frames)-1].fn.host.captured[n-1] }
 
 // NewTable returns a table with room for elements and fields.
 func (L *Thread) NewTable(elements, fields int) *Table {
 	L.Grow(tableSize + elements*valueSize + fields*nodeSize)
-	a := &L.state.arena
-	if a.tablesInUse == cap(a.tables) {
+	t := L.state.arena.tables.next()
+	if t == nil {
 		return NewTable(elements, fields)
 	}
-	if a.tablesInUse == len(a.tables) {
-		a.tables = append(a.tables, &Table{})
-	}
-	t := a.tables[a.tablesInUse]
-	a.tablesInUse++
 	if elements > cap(t.array) {
 		t.array = make([]Value, elements)
 	} else {

@@ -10,7 +10,7 @@ import (
 // reply.
 func Protect(s *lua.State) {
 	g := s.Globals
-	g.SetString("pcall", lua.FunctionValue(s.Main().NewFunction(pcall)))
+	g.SetString("pcall", lua.FunctionValue(s.Main().NewPCall(pcall, caughtError)))
 	meta := lua.NewTable(0, 1)
 	meta.SetString("__index", lua.FunctionValue(s.Main().NewFunction(MissingGlobal)))
 	g.SetMetatable(meta)
@@ -33,18 +33,15 @@ func MissingGlobal(L *lua.Thread) int {
 	return 0
 }
 
-// pcall returns the text of an error table instead of the table.
 func pcall(L *lua.Thread) int {
 	if L.Top() == 0 {
 		return L.Return(lua.False, lua.String("attempt to call a nil value"))
 	}
-	err := L.PCall(L.Top()-1, lua.Nil)
-	if err == nil {
-		L.Push(lua.True)
-		L.Insert(1)
-		return L.Top()
-	}
-	value := err.Value
+	return L.ProtectedCall(L.Top()-1, lua.Nil, caughtError)
+}
+
+// caughtError returns the text of an error table instead of the table.
+func caughtError(L *lua.Thread, value lua.Value) int {
 	L.Push(lua.False)
 	if value.IsTable() {
 		text := L.Index(value, lua.String("err"))
