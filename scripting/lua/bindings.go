@@ -18,8 +18,9 @@ type boundKind uint8
 const (
 	boundOther  boundKind = iota
 	boundTable            // it is a table
-	boundDirect           // a function with a directFunction
-	boundSite             // a function with a SiteFunction
+	boundSingle           // a function of one result
+	boundDirect           // one with a directFunction
+	boundSite             // one with a SiteFunction
 )
 
 func kindOfBound(v *Value) boundKind {
@@ -31,6 +32,8 @@ func kindOfBound(v *Value) boundKind {
 		return boundDirect
 	case v.Function().host.atSite != nil:
 		return boundSite
+	case v.Function().host.single:
+		return boundSingle
 	}
 	return boundOther
 }

@@ -59,7 +59,7 @@ func (g *generator) isOpen(e ast.Expr) bool {
 		case *ast.IndexExpr:
 			fn, _ = g.boundField(callee)
 		}
-		return !g.isDirect(&fn, e.Args)
+		return g.boundKind(&fn) < boundSingle
 	}
 	return false
 }

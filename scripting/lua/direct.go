@@ -26,8 +26,19 @@ var directFunctions = map[boundName]directFunction{
 	},
 }
 
+// singleFunctions are other library functions that always have one result.
+var singleFunctions = []boundName{
+	{"string", "char"}, {"string", "format"}, {"string", "lower"}, {"string", "rep"}, {"string", "sub"},
+	{"string", "upper"}, {"table", "concat"},
+}
+
 // setDirect gives the functions of the globals their shortcuts.
 func (s *State) setDirect() {
+	for _, name := range singleFunctions {
+		library := s.Globals.GetString(name.global)
+		v := library.Table().GetString(name.field)
+		v.Function().host.single = true
+	}
 	for name, direct := range directFunctions {
 		v := s.Globals.GetString(name.global)
 		if name.field != "" {

@@ -404,11 +404,25 @@ frames:
 				} else {
 					callee = L.callable(at)
 				}
-				if callee.proto != nil {
-					L.enterLua(callee, at, int(i.c)-1)
-					continue frames
+				if p := callee.proto; p != nil {
+					n := len(L.frames)
+					if p.vararg || at+1+window > len(L.stack) || n >= min(cap(L.frames), maxFrames) {
+						L.enterLua(callee, at, int(i.c)-1)
+						continue frames
+					}
+					// What enterLua does, without a call.
+					fn, base, pc, code, k = callee, at+1, 0, p.code, p.constants
+					r = L.registers(base)
+					for given := L.top - base; given < p.params; given++ {
+						r[given] = Nil
+					}
+					L.frames = L.frames[:n+1]
+					f = &L.frames[n]
+					f.fn, f.result, f.base, f.wanted = fn, at, base, int(i.c)-1
+					f.extra, f.pc, f.tail, f.caller = 0, 0, 0, callerOther
+					continue
 				}
-				if i.b == 2 && i.c == 2 && callee.host.direct != nil {
+				if i.c == 2 && L.top == at+2 && callee.host.direct != nil {
 					if v, ok := callee.host.direct(L, &r[i.a+1]); ok {
 						r[i.a] = v
 						continue

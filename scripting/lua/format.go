@@ -2,6 +2,7 @@ package lua
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,9 @@ type directive struct {
 
 func stringFormat(L *Thread) int {
 	format := L.CheckString(1)
+	if v := L.Get(2); format == "%d" && v.kind == KindNumber && math.Abs(v.Num()) < 1e14 {
+		return L.Return(L.NumberText(float64(int64(v.Num()))))
+	}
 	b := L.Buffer()
 	arg := 1
 	for format != "" {
@@ -32,6 +36,12 @@ func stringFormat(L *Thread) int {
 		format = format[i+1:]
 		if strings.HasPrefix(format, "%") {
 			b = append(b, '%')
+			format = format[1:]
+			continue
+		}
+		if v := L.Get(arg + 1); v.kind == KindString && strings.HasPrefix(format, "s") && strings.IndexByte(v.Str(), 0) < 0 {
+			b = append(L.GrowBuffer(b, len(v.Str())), v.Str()...)
+			arg++
 			format = format[1:]
 			continue
 		}

@@ -24,8 +24,9 @@ type hostFunction struct {
 	native   GoFunction
 	atSite   SiteFunction   // does what native does at prepared call sites; may be nil
 	direct   directFunction // does what native does for most single arguments; may be nil
-	catch    CatchFunction  // of a pcall; see SetCatch
+	catch    CatchFunction  // of a pcall; see NewPCall
 	captured []Value        // what it keeps alive
+	single   bool           // it always has one result
 }
 
 // IsGo reports whether f is a GoFunction.

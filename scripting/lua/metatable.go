@@ -158,7 +158,13 @@ func (L *Thread) RawSet(t *Table, key, value Value) {
 }
 
 // RawSetInt is RawSet with an integer.
-func (L *Thread) RawSetInt(t *Table, n int, value Value) { L.RawSet(t, Number(float64(n)), value) }
+func (L *Thread) RawSetInt(t *Table, n int, value Value) {
+	if i := uint(n) - 1; i < uint(len(t.array)) && !t.readOnly {
+		t.array[i] = value
+		return
+	}
+	L.RawSet(t, Number(float64(n)), value)
+}
 
 // callMeta calls a metamethod for one result.
 func (L *Thread) callMeta(fn, a, b Value) Value {

@@ -14,7 +14,7 @@ const (
 	capturePosition = -2
 )
 
-type capture struct{ start, len int }
+type capture struct{ start, len int32 }
 
 // A matcher tries a pattern of Lua 5.1 at places of a subject. Backtracking is as expensive as in C Lua, but
 // recursion is bounded.
@@ -198,7 +198,7 @@ func (m *matcher) startCapture(s, p, kind int) int {
 	if m.level >= maxCaptures {
 		m.L.Error("too many captures")
 	}
-	m.captures[m.level] = capture{s, kind}
+	m.captures[m.level] = capture{int32(s), int32(kind)}
 	m.level++
 	e := m.match(s, p)
 	if e < 0 {
@@ -215,7 +215,7 @@ func (m *matcher) endCapture(s, p int) int {
 	if l < 0 {
 		m.L.Error("invalid pattern capture")
 	}
-	m.captures[l].len = s - m.captures[l].start
+	m.captures[l].len = int32(s) - m.captures[l].start
 	e := m.match(s, p)
 	if e < 0 {
 		m.captures[l].len = captureOpen
@@ -269,9 +269,9 @@ func (m *matcher) backReference(s int, digit byte) int {
 		m.L.Error("invalid capture index")
 	}
 	c := m.captures[l]
-	m.charge(max(c.len, 0) / bytesPerStep)
+	m.charge(int(max(c.len, 0)) / bytesPerStep)
 	if c.len >= 0 && strings.HasPrefix(m.src[s:], m.src[c.start:c.start+c.len]) {
-		return s + c.len
+		return s + int(c.len)
 	}
 	return -1
 }
@@ -291,7 +291,7 @@ func (m *matcher) captured(n, start, end int) Value {
 	case capturePosition:
 		return Number(float64(c.start + 1))
 	default:
-		return m.L.Substring(m.src, c.start, c.start+c.len)
+		return m.L.Substring(m.src, int(c.start), int(c.start+c.len))
 	}
 }
 

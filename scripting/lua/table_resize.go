@@ -72,6 +72,10 @@ func (t *Table) freePosition() int {
 
 // grow sizes both parts for what the table holds and one key more.
 func (t *Table) grow(L *Thread, key *Value) *Value {
+	if n := len(t.array) + 1; len(t.nodes) == 0 && arrayIndex(key) == n && t.isFull() {
+		t.resize(L, 1<<ceilLog2(n), 0)
+		return &t.array[n-1]
+	}
 	var counts [maxBits + 1]int // counts[i]: integer keys in (2^(i-1), 2^i]
 	inArray := t.countArray(&counts)
 	total := inArray
@@ -86,6 +90,16 @@ func (t *Table) grow(L *Thread, key *Value) *Value {
 	size, used := arraySize(&counts, inArray)
 	t.resize(L, size, total-used)
 	return t.slot(L, key)
+}
+
+// isFull reports whether no element of the array is nil.
+func (t *Table) isFull() bool {
+	for i := range t.array {
+		if t.array[i].kind == KindNil {
+			return false
+		}
+	}
+	return true
 }
 
 // countKey counts an integer key and returns 1, or else 0.

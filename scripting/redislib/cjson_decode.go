@@ -137,10 +137,18 @@ func invalidJSONNumber(s string) bool {
 	return strings.HasPrefix(s, "inf") || strings.HasPrefix(s, "nan")
 }
 
+// jsonNumberBytes are the bytes of the numbers that strtod accepts.
+var jsonNumberBytes = func() (set [256]bool) {
+	for ch := range set {
+		set[ch] = syntax.IsAlnum(byte(ch)) || strings.IndexByte("+-.()_", byte(ch)) >= 0
+	}
+	return set
+}()
+
 // number reads the longest prefix that is a number, as strtod does.
 func (d *jsonDecoder) number(rest string) {
 	end := 0
-	for end < len(rest) && (syntax.IsAlnum(rest[end]) || strings.IndexByte("+-.()_", rest[end]) >= 0) {
+	for end < len(rest) && jsonNumberBytes[rest[end]] {
 		end++
 	}
 	for ; end > 0; end-- {

@@ -9,6 +9,9 @@ import (
 // ParseNumber parses s as Lua 5.1 converts strings to numbers: what C's strtod accepts, including
 // hexadecimal, inf and nan, with white space around it. As in C, a NUL byte ends the text.
 func ParseNumber(s string) (float64, bool) {
+	if n, ok := ParseDigits(s); ok {
+		return float64(n), true
+	}
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		s = s[:i]
 	}
