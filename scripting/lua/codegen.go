@@ -20,7 +20,8 @@ type generator struct {
 	bindings  *Bindings // nil if globals can change
 	proto     *Proto
 	constants map[constantKey]int
-	active    []int // the locals in scope, as indices of proto.locals; the nth is in register n
+	strings   map[string]Value // of the chunk: equal ones are the same, which tables find faster
+	active    []int            // the locals in scope, as indices of proto.locals; the nth is in register n
 	block     *blockScope
 	free      int      // the first free register
 	pending   jumpList // jumps to the next instruction
@@ -47,7 +48,7 @@ type blockScope struct {
 func Compile(c *ast.Chunk, source string, b *Bindings) (p *Proto, err error) {
 	defer syntax.Recover(&err)
 	g := newGenerator(nil, source, 0)
-	g.bindings = b
+	g.bindings, g.strings = b, make(map[string]Value)
 	g.proto.vararg = true
 	g.stmts(c.Body)
 	g.emit(instruction{op: opReturn, b: 1}, 0)
@@ -72,7 +73,7 @@ func (g *generator) finish() *Proto {
 // instruction refers to.
 func (g *generator) function(e *ast.FunctionExpr) desc {
 	inner := newGenerator(g, g.source, e.Line)
-	inner.bindings = g.bindings
+	inner.bindings, inner.strings = g.bindings, g.strings
 	p := inner.proto
 	p.params, p.vararg, p.usesArg = len(e.Params), e.Vararg, e.Vararg && !e.UsesVararg
 	inner.declare(e.Params...)
@@ -137,12 +138,23 @@ func (g *generator) constant(v Value) int {
 		return i
 	}
 	if v.kind == KindString {
-		v.stringHash()
+		v = g.shared(v)
 	}
 	i := len(g.proto.constants)
 	g.constants[key] = i
 	g.proto.constants = append(g.proto.constants, v)
 	return i
+}
+
+// shared returns the value that the chunk uses for a string.
+func (g *generator) shared(v Value) Value {
+	known, ok := g.strings[v.Str()]
+	if !ok {
+		v.stringHash()
+		g.strings[v.Str()] = v
+		known = v
+	}
+	return known
 }
 
 // loadNil sets registers to nil. It extends the instruction before if that does
