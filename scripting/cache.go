@@ -236,7 +236,7 @@ func newScript(source string, maxTokens int, prepare prepareFunc) (*script, erro
 	if err != nil {
 		return nil, err
 	}
-	chunk, proto, err := compile(body, userScript, maxTokens)
+	chunk, proto, err := compile(body, userScript, maxTokens, bindings())
 	if err != nil {
 		//nolint:staticcheck // ST1005: Redis' text
 		return nil, fmt.Errorf("Error compiling script (new function): %w", err)
@@ -248,11 +248,11 @@ func newScript(source string, maxTokens int, prepare prepareFunc) (*script, erro
 }
 
 // compile turns a source into code. syntax.ShortSource(name) is in error texts.
-func compile(source, name string, maxTokens int) (*ast.Chunk, *lua.Proto, error) {
+func compile(source, name string, maxTokens int, b *lua.Bindings) (*ast.Chunk, *lua.Proto, error) {
 	chunk, err := syntax.Parse(source, name, maxTokens)
 	if err != nil {
 		return nil, nil, err
 	}
-	proto, err := lua.Compile(chunk, name, bindings())
+	proto, err := lua.Compile(chunk, name, b)
 	return chunk, proto, err
 }

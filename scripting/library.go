@@ -49,7 +49,7 @@ func (e *Engine) newLibrary(source string, others []*library) (*library, error) 
 		return nil, fmt.Errorf(errLibraryExists, name)
 	}
 	lib := &library{name: name, source: source}
-	if _, lib.proto, err = compile(body, userFunction, e.maxTokens()); err != nil {
+	if _, lib.proto, err = compile(body, userFunction, e.maxTokens(), bindings().Partial()); err != nil {
 		return nil, errors.New(errCompiling + err.Error())
 	}
 	lib.proto.PrepareSites(e.resolveCall)

@@ -38,6 +38,32 @@ func TestDumpIsWhatRedisLoads(t *testing.T) {
 	require.Equal(t, "$4\r\nkept\r\n", doCommand(e, c, "FCALL", "mine", "0"))
 }
 
+// TestMissingFunctionsFailBeforeTheirArguments has the errors of redis-server 7.0.15 for what a library may not
+// call while it is loaded.
+func TestMissingFunctionsFailBeforeTheirArguments(t *testing.T) {
+	e, c := newTestEngine(t)
+	const missing = "user_function:3: Script attempted to access nonexistent global variable '%s'"
+	for code, want := range map[string]string{
+		"redis.call(f())":                                 "call",
+		"redis.call('GET', f(), 1)":                       "call",
+		"redis.call('GET', (f()))":                        "call",
+		"tonumber((f()))":                                 "tonumber",
+		"local a = math.floor((f()))":                     "math",
+		"string.format('%d', f())":                        "string",
+		"redis.log(redis.LOG_NOTICE, math.floor((f())))":  "math",
+		"(function() redis.pcall('GET', (f())) end)()":    "pcall",
+		"redis.register_function(redis.call('GET'), f())": "call",
+		"redis.log((f()))":                                "",
+	} {
+		text := fmt.Sprintf(missing, want)
+		if want == "" {
+			text = "user_function:2: attempt to call local 'x' (a nil value)"
+		}
+		reply := doCommand(e, c, "FUNCTION", "LOAD", "#!lua name=l\nlocal function f() local x x() end\n"+code)
+		require.Equal(t, "-ERR Error registering functions: ERR "+text+"\r\n", reply, code)
+	}
+}
+
 // TestLibraryIsRebuilt checks that a library with an unusable state gets a new
 // one, and the others keep theirs.
 func TestLibraryIsRebuilt(t *testing.T) {

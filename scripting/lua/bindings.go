@@ -5,11 +5,21 @@ package lua
 // function without a look into two tables.
 //
 // States that share code must have the same sandbox. Where one of them lacks a
-// value, its code looks it up by name.
+// value, its code looks it up by name. See Partial.
 type Bindings struct {
 	index map[boundName]int
 	names []boundName
 	kinds []boundKind
+	// partial says that code also runs in states without some of the values; see Partial.
+	partial bool
+}
+
+// Partial returns bindings for code that also runs while its state lacks values. A function that is missing is
+// an error before its arguments are evaluated, as in ordinary code.
+func (b *Bindings) Partial() *Bindings {
+	partial := *b
+	partial.partial = true
+	return &partial
 }
 
 // A boundKind tells which instructions there are for a binding.

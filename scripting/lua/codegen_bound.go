@@ -1,10 +1,13 @@
 package lua
 
-import "github.com/zlimit/zlimit/scripting/lua/ast"
+import (
+	"slices"
+
+	"github.com/zlimit/zlimit/scripting/lua/ast"
+)
 
 // The code of this file uses what Bindings know about the functions and tables
-// of a sandbox. Registers are those that ordinary code would take. Where a
-// state lacks a binding, its arguments are evaluated before that is an error.
+// of a sandbox. Registers are those that ordinary code would take.
 
 // boundKind returns what is known about what a description is bound to.
 func (g *generator) boundKind(d *desc) boundKind {
@@ -67,6 +70,7 @@ func (g *generator) isOpen(e ast.Expr) bool {
 func (g *generator) direct(fn *desc, arg ast.Expr, line int) desc {
 	reg := g.free
 	g.reserve(1, fn.line)
+	g.requireBound(fn, reg, arg)
 	from := g.siteArg(arg, true).Register
 	g.emit(instruction{
 		op: opDirect, a: uint8(reg), b: from, c: uint8(fn.key), x: int32(fn.info),
@@ -88,6 +92,7 @@ func (g *generator) site(fn *desc, args []ast.Expr, line int) desc {
 	}
 	reg := g.free
 	g.reserve(1, fn.line)
+	g.requireBound(fn, reg, args...)
 	rest := len(args) // the arguments from here on change no local
 	for rest > 0 && isPlain(args[rest-1]) {
 		rest--
@@ -104,6 +109,14 @@ func (g *generator) site(fn *desc, args []ast.Expr, line int) desc {
 	pc := g.emit(instruction{op: opCallSite, a: uint8(reg), c: 2, x: int32(len(g.proto.sites) - 1)}, line)
 	g.free = reg + 1
 	return desc{kind: dCall, info: pc, line: line}.noJumps()
+}
+
+// requireBound makes it an error that a function is missing before its arguments are evaluated, if that can
+// be seen.
+func (g *generator) requireBound(fn *desc, reg int, args ...ast.Expr) {
+	if g.bindings.partial && slices.ContainsFunc(args, func(e ast.Expr) bool { return !isPlain(e) }) {
+		g.emit(instruction{op: opBound, a: uint8(reg), b: uint8(fn.key), x: int32(fn.info)}, fn.line)
+	}
 }
 
 // siteArg puts an argument into the next register, unless it is a local and may
