@@ -9,9 +9,36 @@ import (
 	"github.com/zlimit/zlimit/scripting/lua/luatest"
 )
 
-// sealedState returns a state whose library tables are read-only.
+// sealedState returns a state whose library tables are read-only. host.list returns its arguments as a text;
+// host.fail raises that.
 func sealedState() *lua.State {
 	s := newState()
+	host := lua.NewTable(0, 2)
+	for name, raise := range map[string]bool{"list": false, "fail": true} {
+		fn := s.Main().NewFunction(func(L *lua.Thread) int {
+			text := ""
+			for i := range L.Top() {
+				text += describe(L.Get(i+1)) + ","
+			}
+			if raise {
+				return L.Raise(lua.String(text))
+			}
+			return L.Return(lua.String(text))
+		})
+		fn.SetSiteFunction(func(_ *lua.Thread, site *lua.CallSite, r *lua.Registers, _ int) (lua.Value, bool) {
+			text := ""
+			for _, arg := range site.Args {
+				v := arg.Constant
+				if v.IsNil() {
+					v = r[arg.Register]
+				}
+				text += describe(v) + ","
+			}
+			return lua.String(text), raise
+		})
+		host.SetString(name, lua.FunctionValue(fn))
+	}
+	s.Globals.SetString("host", lua.TableValue(host))
 	for key, v, _ := s.Globals.Next(lua.Nil); !key.IsNil(); key, v, _ = s.Globals.Next(key) {
 		if v.IsTable() && v.Table() != s.Globals {
 			v.Table().SetReadOnly(true)
@@ -42,6 +69,17 @@ func TestBoundCodeIsTheSame(t *testing.T) {
 		"local a, b = tostring(1) return a, b",
 		"tostring(1) type(2) return #{tostring(1), tostring(2)}",
 		"return select('#', tostring(nil))",
+		"local x = 1 return host.list(x, (function() x = 2 return x end)(), x, 'c', 4, nil, false)",
+		"local x, y = 1, 2 return host.list('a', y, x, x + y, host.list(x), string.format('%d', x)), x, y",
+		"local a, b = host.list(1) local t = {host.list(1), host.list(2)} host.list(t) return a, b, #t, t[2]",
+		"local function f(...) return host.list(...) end return f(1, 2), host.list(f(3), f(4, 5))",
+		"local x = 3 return pcall(function() return host.list(x), host.fail(x, 'a') end)",
+		"local x = 3 return pcall(host.fail, x), pcall(host.list, x)",
+		"local ok, e = pcall(function() local y = host.fail('p', tostring(1)) end) return ok, e, host.list(e)",
+		"local x = 3\nlocal y = x .. host.fail(x)",
+		"return select('#', (host.list(1, 2))), host.list(string.sub('abc', 2), string.rep('x', 3))",
+		"local t = {} t[host.list(1)], t[2] = host.list(2), host.list('k') return t['1,'], t[2]",
+		"return (pcall(function() return host.list(nothing.x) end)), host.list(math.floor('x'))",
 	}
 	for i := range 150 {
 		sources = append(sources, luatest.Program(*seed+uint64(i)))

@@ -36,6 +36,7 @@ func runIn(s *lua.State, source string) (result string) {
 	if err != nil {
 		return "error " + err.Error()
 	}
+	fn.Proto().PrepareSites(func(site *lua.CallSite) { site.Data = true })
 	L := s.Main()
 	defer func() {
 		if e, ok := recover().(*lua.Error); ok {
