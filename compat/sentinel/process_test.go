@@ -3,11 +3,13 @@ package sentinel
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -72,15 +74,27 @@ func run(m *testing.M) (status int, err error) {
 	return m.Run(), nil
 }
 
-// freePorts returns ports of loopback where nobody listens.
+var handedOut sync.Map // ports that freePorts has returned
+
+// freePorts returns ports of loopback where nobody listens, each once: Sentinels of two sets that know a
+// master by one address would make one set of them. They are below those that the system gives to
+// connections.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
+	const from, to = 20_000, 32_000
+	var ports []int
+	for tries := 0; len(ports) < n; tries++ {
+		require.Less(t, tries, 10_000, "no port is free")
+		port := from + rand.IntN(to-from)
+		if _, taken := handedOut.LoadOrStore(port, true); taken {
+			continue
+		}
+		l, err := net.Listen("tcp4", addr(port))
+		if err != nil {
+			continue
+		}
+		l.Close()
+		ports = append(ports, port)
 	}
 	return ports
 }
