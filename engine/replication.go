@@ -62,12 +62,18 @@ func (e *Engine) initReplication() {
 
 // copyKeys writes a copy for replicas.
 func (e *Engine) copyKeys(
-	w io.Writer, part replication.Part, stop <-chan struct{}, begin func(),
+	w io.Writer, part replication.Part, stop <-chan struct{}, begin func() replication.Position,
 ) error {
-	if part == replication.Everything {
-		return e.storage.Copy(w, stop, begin)
+	here := func() durable.History { // pings may move the stream meanwhile
+		at := begin()
+		h, _ := e.history()
+		h.ID, h.Offset = at.ID, at.Offset
+		return h
 	}
-	return e.storage.CopyWithoutKeys(w, part == replication.FunctionsOnly, begin)
+	if part == replication.Everything {
+		return e.storage.Copy(w, stop, here)
+	}
+	return e.storage.CopyWithoutKeys(w, part == replication.FunctionsOnly, here)
 }
 
 func (e *Engine) logReplication(warning bool, text string, attrs ...any) {
@@ -115,6 +121,9 @@ func (e *Engine) masterSettings() replication.MasterSettings {
 	delay := int64(0)
 	if e.cfg.Bool("repl-diskless-sync") {
 		delay = e.cfg.Int("repl-diskless-sync-delay")
+	}
+	if limit.HardBytes > 0 { // what the backlog has costs nothing more, and a replica may continue from it
+		limit.HardBytes = max(limit.HardBytes, e.cfg.Int("repl-backlog-size"))
 	}
 	return replication.MasterSettings{
 		SyncDelayUs:  delay * s,
@@ -350,7 +359,7 @@ func (f *follower) Load(in io.ReaderAt, size int64, at replication.Position, pro
 	if f.over() {
 		return errNotMaster
 	}
-	db, err := e.storage.Replace(in, size, f.empty, progress)
+	db, err := e.storage.Replace(in, size, durable.History{ID: at.ID, Offset: at.Offset}, f.empty, progress)
 	switch {
 	case errors.Is(err, durable.ErrUnsupported), errors.Is(err, durable.ErrVersion):
 		// The next copy would be like this one.

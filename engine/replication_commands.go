@@ -132,6 +132,9 @@ func (e *Engine) role(*commands.Ctx) resp.Value {
 	return resp.Array(resp.Bulk("master"), resp.Int(e.repl.stream.Position().Offset), resp.Array(replicas...))
 }
 
+// maxHost is how long a host may be that a replica announces.
+const maxHost = 255
+
 // REPLCONF option value [option value ...]
 func (e *Engine) replConf(c *commands.Ctx) resp.Value {
 	s := caller(c)
@@ -148,6 +151,10 @@ func (e *Engine) replConf(c *commands.Ctx) resp.Value {
 			}
 			s.said.Port = int(n)
 		case "ip-address":
+			if len(value) > maxHost {
+				return resp.Error("ERR REPLCONF ip-address provided by replica instance is too long: " +
+					strconv.Itoa(len(value)) + " bytes")
+			}
 			s.said.IP = string(value)
 		case "capa":
 			s.said.EOF = s.said.EOF || commands.EqualFold(value, "eof")

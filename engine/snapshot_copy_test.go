@@ -38,7 +38,10 @@ func TestACopyWhileCommandsRun(t *testing.T) {
 		}
 		var file bytes.Buffer
 		turns = 0
-		require.NoError(t, e.storage.Copy(&file, nil, func() { want = contentsOf(e.store) }))
+		require.NoError(t, e.storage.Copy(&file, nil, func() durable.History {
+			want = contentsOf(e.store)
+			return durable.History{}
+		}))
 		require.Greater(t, turns, 50)
 		got := contents{}
 		_, err := rdb.Read(bytes.NewReader(file.Bytes()), int64(file.Len()), rdb.ReadOptions{},
@@ -60,7 +63,7 @@ func TestACopyLeavesNoGarbage(t *testing.T) {
 	e := newLogged(t, nil)
 	fillSmall(open(t, e), keys)
 	allocs := testing.AllocsPerRun(3, func() {
-		require.NoError(t, e.storage.Copy(io.Discard, nil, func() {}))
+		require.NoError(t, e.storage.Copy(io.Discard, nil, func() durable.History { return durable.History{} }))
 	})
 	require.Less(t, allocs, float64(keys)/50)
 }

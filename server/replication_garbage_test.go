@@ -53,7 +53,7 @@ func TestMasterThatSpeaksGarbage(t *testing.T) {
 // a command that is not held stops the replica for good.
 func TestGarbageInTheStream(t *testing.T) {
 	t.Parallel()
-	dump := aDump(t)
+	head, dump := aDump(t)
 	mark := "x" + strings.Repeat("m", 39) // it cannot begin within the copy
 	for name, c := range map[string]struct{ stream, why string }{
 		"bytes":           {"\x00\xff\x17garbage\r\n", "protocol error"},
@@ -83,7 +83,7 @@ func TestGarbageInTheStream(t *testing.T) {
 					return "", false
 				}
 				send := "$EOF:" + mark + "\r\n" + dump + mark + before + c.stream
-				return "+FULLRESYNC " + strings.Repeat("a", 40) + " 0\r\n" + send, name == "half"
+				return head + send, name == "half"
 			}).follow(t, replica)
 			var why string
 			f.until(func() bool {

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -20,11 +21,14 @@ type brokenMaster struct {
 	asked atomic.Int64 // PSYNCs
 }
 
-// newBrokenMaster sends behind FULLRESYNC what it is given, and hangs up if hangUp.
+// fromZero begins a full synchronization.
+var fromZero = "+FULLRESYNC " + strings.Repeat("a", 40) + " 0\r\n"
+
+// newBrokenMaster sends to PSYNC what it is given, and hangs up if hangUp.
 func newBrokenMaster(t *testing.T, send string, hangUp bool) *brokenMaster {
 	return newMasterSaying(t, func(command string) (string, bool) {
 		if command == "psync" {
-			return "+FULLRESYNC " + strings.Repeat("a", 40) + " 0\r\n" + send, hangUp
+			return send, hangUp
 		}
 		return "+OK\r\n", false
 	})
@@ -80,8 +84,8 @@ func (m *brokenMaster) follow(t *testing.T, replica *node) {
 	require.Equal(t, "+OK", replica.call(t, "REPLICAOF", "127.0.0.1", port))
 }
 
-// aDump returns a copy as a master sends it.
-func aDump(t *testing.T) string {
+// aDump returns a copy as a master sends it, and its reply to PSYNC.
+func aDump(t *testing.T) (head, copied string) {
 	t.Helper()
 	f := newFabric(t)
 	master := f.node(ours)
@@ -89,17 +93,22 @@ func aDump(t *testing.T) string {
 	w := master.dial(t)
 	require.Equal(t, "+OK", doLine(t, w, "REPLCONF capa eof capa psync2"))
 	require.NoError(t, w.sendRaw([]byte("PSYNC ? -1\r\n")))
-	require.Contains(t, f.await(w), "+FULLRESYNC")
-	return readCopy(t, w)
+	head = f.await(w)
+	require.Contains(t, head, "+FULLRESYNC")
+	return head + "\r\n", readCopy(t, w)
 }
 
 // TestBrokenCopies: until a copy has arrived whole, the replica has the keys that it had.
 func TestBrokenCopies(t *testing.T) {
 	t.Parallel()
-	dump := aDump(t)
+	head, dump := aDump(t)
 	mark := "x" + strings.Repeat("m", 39) // it cannot begin within the copy
 	flipped := []byte(dump)
 	flipped[len(flipped)/2] ^= 1
+	typed := []byte(dump)
+	typed[strings.Index(dump, "\x08new:kept")-1] = 15 // a stream, if there were no checksum
+	ping := "*1\r\n$4\r\nPING\r\n"
+	behind := fmt.Sprintf("$%d\r\n%s%s", len(dump)+len(ping), dump, ping)
 	for name, send := range map[string]string{
 		"cut before":          "",
 		"cut in the head":     "$EO",
@@ -113,6 +122,8 @@ func TestBrokenCopies(t *testing.T) {
 		"no copy":             "-ERR no\r\n",
 		"not a dump":          "$EOF:" + mark + "\r\nhello" + mark,
 		"empty":               "$0\r\n",
+		"bytes behind it":     behind,
+		"a type changed":      "$EOF:" + mark + "\r\n" + string(typed) + mark,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,8 +132,9 @@ func TestBrokenCopies(t *testing.T) {
 			replica := f.nodeOn(ours, d.FS())
 			replica.fill(t, pairingKeys("own:")...)
 			want := replica.do(t, "DEBUG DIGEST")
-			newBrokenMaster(t, send, true).follow(t, replica)
+			newBrokenMaster(t, head+send, true).follow(t, replica)
 			f.until(func() bool { return replica.field(t, "master_link_error") != "" }, "no error")
+			require.NotContains(t, replica.field(t, "master_link_error"), "cannot be followed")
 			require.Equal(t, want, replica.do(t, "DEBUG DIGEST"))
 			require.Equal(t, "down", replica.field(t, "master_link_status"))
 			f.until(func() bool { return len(spools(d.Names())) == 0 }, "a file is left")
@@ -135,7 +147,7 @@ func TestBrokenCopies(t *testing.T) {
 		f := newFabric(t)
 		replica := f.node(ours)
 		replica.fill(t, "SET own v")
-		newBrokenMaster(t, "$EOF:"+mark+"\r\n"+dump+mark, false).follow(t, replica)
+		newBrokenMaster(t, head+"$EOF:"+mark+"\r\n"+dump+mark, false).follow(t, replica)
 		f.until(func() bool { return replica.field(t, "master_link_status") == "up" })
 		require.Equal(t, "$-1", replica.do(t, "GET own"))
 		require.Equal(t, "$2\r\n42", replica.do(t, "GET new:int"))
@@ -148,7 +160,7 @@ func TestShutdownDuringSync(t *testing.T) {
 	f := newFabric(t)
 	d := crashdisk.New(1)
 	replica := f.nodeOn(ours, d.FS())
-	newBrokenMaster(t, "$100000\r\nREDIS", false).follow(t, replica)
+	newBrokenMaster(t, fromZero+"$100000\r\nREDIS", false).follow(t, replica)
 	f.until(func() bool { return replica.field(t, "master_sync_read_bytes") == "5" })
 	require.Equal(t, "1", replica.field(t, "master_sync_in_progress"))
 	require.Equal(t, "99995", replica.field(t, "master_sync_left_bytes"))

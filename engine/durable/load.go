@@ -186,15 +186,8 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 			return l.apply([][]byte{[]byte("FUNCTION"), []byte("LOAD"), []byte(code)})
 		},
 		Aux: func(name, value string) error {
-			n, err := strconv.ParseInt(value, 10, 64)
-			switch {
-			case name == rdb.FieldHistory:
-				l.history.ID = value
-			case name == rdb.FieldOffset && err == nil:
-				l.history.Offset = n
-			case name == rdb.FieldStreamDB && err == nil && n >= 0 && n < store.Databases:
-				l.history.DB = int(n)
-			case name == rdb.FieldNowMs && err == nil:
+			l.history.note(name, value)
+			if n, err := strconv.ParseInt(value, 10, 64); name == rdb.FieldNowMs && err == nil {
 				l.instantMs = max(l.instantMs, n)
 			}
 			return nil
@@ -342,4 +335,17 @@ func (l *loader) countKeys() int {
 		n += l.storage.store.DB(i).Len()
 	}
 	return n
+}
+
+// note notes what a field of a snapshot says of the place in a history.
+func (h *History) note(name, value string) {
+	n, err := strconv.ParseInt(value, 10, 64)
+	switch {
+	case name == rdb.FieldHistory:
+		h.ID = value
+	case name == rdb.FieldOffset && err == nil:
+		h.Offset = n
+	case name == rdb.FieldStreamDB && err == nil && n >= 0 && n < store.Databases:
+		h.DB = int(n)
+	}
 }

@@ -15,18 +15,18 @@ import (
 )
 
 // Copy writes all keys as they are at one instant, in the form of dump.rdb, while commands run. begin is
-// called at the instant, with every shard locked. Closing stop ends it early.
-func (s *Storage) Copy(w io.Writer, stop <-chan struct{}, begin func()) error {
-	return s.writeSnapshot(w, false, stop, begin)
+// called at the instant, with every shard locked, and returns the place that the copy stands for. Closing
+// stop ends it early.
+func (s *Storage) Copy(w io.Writer, stop <-chan struct{}, begin func() History) error {
+	return s.writeSnapshotAt(w, false, stop, func() (History, bool) { return begin(), true })
 }
 
 // CopyWithoutKeys is Copy of the function libraries, or of nothing at all.
-func (s *Storage) CopyWithoutKeys(w io.Writer, libraries bool, begin func()) error {
+func (s *Storage) CopyWithoutKeys(w io.Writer, libraries bool, begin func() History) error {
 	if !s.options.LockAll() {
 		return ErrBusy
 	}
-	begin()
-	pre := s.preamble()
+	pre := s.preambleAt(begin(), true)
 	s.store.Unlock(store.AllShards)
 	if !libraries {
 		pre.libraries = nil
@@ -43,15 +43,16 @@ var (
 	ErrVersion     = rdb.ErrVersion
 )
 
-// Replace replaces all keys by those of a copy in the form of dump.rdb. Unless the whole copy can be
-// read, nothing changes. Then empty removes what there is, or returns an error to leave it; commands are
-// answered LOADING meanwhile. The log, if there is one, is begun anew. progressed is called now and then. db
-// is the database that is selected in the stream that follows.
+// Replace replaces all keys by those of a copy in the form of dump.rdb. Unless the whole copy can be read,
+// has nothing behind it and stands for the place at, if it names one, nothing changes. Then empty removes
+// what there is, or returns an error to leave it; commands are answered LOADING meanwhile. The log, if there
+// is one, is begun anew. progressed is called now and then. db is the database that is selected in the
+// stream that follows.
 func (s *Storage) Replace(
-	f io.ReaderAt, size int64, empty func() error, progressed func(),
+	f io.ReaderAt, size int64, at History, empty func() error, progressed func(),
 ) (db int, err error) {
 	check := s.newLoader(func() {})
-	if err := check.check(f, size, progressed); err != nil {
+	if err := check.check(f, size, at, progressed); err != nil {
 		return 0, err
 	}
 	if !s.loading.CompareAndSwap(nil, &progress{beganS: s.unixSeconds()}) {
@@ -93,9 +94,11 @@ func (s *Storage) Replace(
 }
 
 // check reads a copy to its end without keeping anything.
-func (l *loader) check(f io.ReaderAt, size int64, progressed func()) error {
+func (l *loader) check(f io.ReaderAt, size int64, at History, progressed func()) error {
 	s := l.storage
-	_, err := rdb.Read(f, size, s.readOptions(), rdb.Handler{
+	var named History
+	o := s.readOptions()
+	sum, err := rdb.Read(f, size, o, rdb.Handler{
 		Key: func(int, []byte, int64, any) error {
 			if s.cancelLoad.Load() {
 				return ErrClosing
@@ -108,9 +111,25 @@ func (l *loader) check(f io.ReaderAt, size int64, progressed func()) error {
 			}
 			return nil
 		},
+		Aux:      func(name, value string) error { named.note(name, value); return nil },
 		Progress: func(_, _ int64) { progressed() },
 	})
-	return explainUnsupported(err)
+	switch {
+	case errors.Is(err, ErrUnsupported) || errors.Is(err, ErrVersion):
+		if !o.NoChecksum && rdb.Damaged(f, size) { // so another copy may do
+			return fmt.Errorf("the checksum is wrong, and %s", err)
+		}
+		return explainUnsupported(err)
+	case err != nil:
+		return err
+	case sum.End != size:
+		return fmt.Errorf("it ends %d bytes before its length", size-sum.End)
+	case named.ID != "" && (named.ID != at.ID || named.Offset != at.Offset):
+		// The master's reply, which has no checksum, differs from the copy, which has one.
+		return fmt.Errorf("it stands for offset %d of %.40q, not for %d of %s", named.Offset, named.ID,
+			at.Offset, at.ID)
+	}
+	return nil
 }
 
 // A Spool is a place for a copy that arrives: a file, or memory if there is no directory.

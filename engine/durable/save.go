@@ -38,8 +38,13 @@ type preamble struct {
 }
 
 func (s *Storage) preamble() preamble {
+	return s.preambleAt(s.options.History())
+}
+
+// preambleAt is preamble of keys that stand for a place in a history, if ok.
+func (s *Storage) preambleAt(h History, ok bool) preamble {
 	out := preamble{nowUs: s.clock.NowUs(), libraries: s.options.Libraries()}
-	if h, ok := s.options.History(); ok {
+	if ok {
 		out.history = []rdb.Field{
 			{Name: rdb.FieldStreamDB, Value: strconv.Itoa(h.DB)},
 			{Name: rdb.FieldHistory, Value: h.ID},
@@ -57,6 +62,16 @@ type snapshotWriter func(w io.Writer, stop <-chan struct{}, begin func()) error
 // writeSnapshot is a snapshotWriter of Redis' binary form; base says that the
 // file is the base of a log.
 func (s *Storage) writeSnapshot(w io.Writer, base bool, stop <-chan struct{}, begin func()) error {
+	return s.writeSnapshotAt(w, base, stop, func() (History, bool) {
+		begin()
+		return s.options.History()
+	})
+}
+
+// writeSnapshotAt is writeSnapshot if begin returns the place in a history that the snapshot stands for.
+func (s *Storage) writeSnapshotAt(
+	w io.Writer, base bool, stop <-chan struct{}, begin func() (History, bool),
+) error {
 	var pre preamble
 	var out *rdb.Writer
 	slow := delay{storage: s, directive: "rdb-key-save-delay"}
@@ -66,8 +81,7 @@ func (s *Storage) writeSnapshot(w io.Writer, base bool, stop <-chan struct{}, be
 		}
 	}
 	err := s.snapshot(stop, func() {
-		begin()
-		pre = s.preamble()
+		pre = s.preambleAt(begin())
 	}, rdb.NewKeyEncoder(s.cfg.Bool("rdbcompression")), func(k Key) error {
 		writePreamble()
 		slow.key()

@@ -10,9 +10,9 @@ import (
 // MasterOptions configures a Master.
 type MasterOptions struct {
 	// Snapshot writes a part of what there is at one instant to w, in the form of dump.rdb. Before that it
-	// calls begin at that instant, with every shard locked. It is called on a goroutine of its own, one call
-	// at a time.
-	Snapshot func(w io.Writer, part Part, stop <-chan struct{}, begin func()) error
+	// calls begin at that instant, with every shard locked, which returns the place that the copy stands for.
+	// It is called on a goroutine of its own, one call at a time.
+	Snapshot func(w io.Writer, part Part, stop <-chan struct{}, begin func() Position) error
 
 	// Activated is called, with every shard locked, when changes are to be recorded from now on.
 	Activated func()

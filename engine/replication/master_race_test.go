@@ -40,7 +40,7 @@ func TestMasterConcurrently(t *testing.T) {
 	stream.SetSize(1 << 16)
 	var shards sync.Mutex // stands for the locks of the keyspace
 	m := NewMaster(&stream, MasterOptions{
-		Snapshot: func(w io.Writer, _ Part, _ <-chan struct{}, begin func()) error {
+		Snapshot: func(w io.Writer, _ Part, _ <-chan struct{}, begin func() Position) error {
 			shards.Lock()
 			begin()
 			shards.Unlock()

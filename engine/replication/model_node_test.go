@@ -61,7 +61,7 @@ func (g *guard) ended() bool {
 	return g.over
 }
 
-func (n *node) snapshot(w io.Writer, _ Part, _ <-chan struct{}, begin func()) error {
+func (n *node) snapshot(w io.Writer, _ Part, _ <-chan struct{}, begin func() Position) error {
 	n.keeper.mu.Lock()
 	begin()
 	text := copyOf(string(n.keeper.keys))

@@ -42,7 +42,7 @@ func newSource() *source {
 	return s
 }
 
-func (s *source) snapshot(w io.Writer, _ Part, stop <-chan struct{}, begin func()) error {
+func (s *source) snapshot(w io.Writer, _ Part, stop <-chan struct{}, begin func() Position) error {
 	if s.failSoon {
 		return s.fail
 	}

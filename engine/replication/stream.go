@@ -236,13 +236,23 @@ func (s *Stream) trim() {
 // Here returns the present position and a reader from it on, for a replica that gets a copy of the keys
 // as they are now. A master's next command is preceded by SELECT.
 func (s *Stream) Here() (Position, *Reader) {
+	at, readers := s.HereFor(1)
+	return at, readers[0]
+}
+
+// HereFor is Here for n replicas that get one copy.
+func (s *Stream) HereFor(n int) (Position, []*Reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.activate()
 	if !s.following {
 		s.selected = -1
 	}
-	return Position{s.id, s.end}, s.open(s.last, len(s.last.data))
+	readers := make([]*Reader, n)
+	for i := range readers {
+		readers[i] = s.open(s.last, len(s.last.data))
+	}
+	return Position{s.id, s.end}, readers
 }
 
 // Continue returns a reader for a replica that has followed a history up to an offset. It reports false

@@ -23,15 +23,15 @@ func (m *Master) copy() {
 	}
 	m.mu.Unlock()
 	var followers []*Replica
-	begin := func() {
+	begin := func() Position {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		followers = m.takeWaiting(part)
 		m.options.Activated()
 		// The length is sent before if one of them must know it.
 		t.whole = slices.ContainsFunc(followers, func(r *Replica) bool { return !r.said.EOF })
-		for _, r := range followers {
-			at, stream := m.stream.Here()
+		at, streams := m.stream.HereFor(len(followers))
+		for i, r := range followers {
 			head := fmt.Sprintf("+FULLRESYNC %s %d\r\n", at.ID, at.Offset)
 			if r.said.SYNC {
 				head = ""
@@ -39,11 +39,12 @@ func (m *Master) copy() {
 			t.mu.Lock()
 			copied := t.open(first, 0)
 			t.mu.Unlock()
-			r.begins(head, !t.whole, copied, stream)
+			r.begins(head, !t.whole, copied, streams[i])
 		}
 		first = nil
 		m.options.Log(false, "sending a copy of the keys", "replicas", len(followers))
 		t.begin(mark)
+		return at
 	}
 	err := m.options.Snapshot(t, part, m.stop, begin)
 	if err == nil {

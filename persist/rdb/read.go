@@ -1,6 +1,12 @@
 package rdb
 
-import "io"
+import (
+	"encoding/binary"
+	"io"
+	"strconv"
+
+	"github.com/zlimit/zlimit/persist/dump"
+)
 
 // Limits holds the directives that decide the encoding of a value being read:
 // hash-max-listpack-entries and similar.
@@ -72,4 +78,32 @@ func Read(f io.ReaderAt, size int64, o ReadOptions, h Handler) (Summary, error) 
 // HasSignature reports whether data, the beginning of a file, begins like a snapshot.
 func HasSignature(data []byte) bool {
 	return len(data) >= len(magic) && string(data[:len(magic)]) == magic
+}
+
+// Damaged reports whether the checksum at the end of a file that has one is wrong. Whatever else Read says
+// of the file is then no fault of its writer.
+func Damaged(f io.ReaderAt, size int64) bool {
+	header := make([]byte, headerSize)
+	if n, _ := f.ReadAt(header, 0); n < headerSize || size < int64(headerSize)+checksumSize {
+		return true
+	}
+	if version, err := strconv.Atoi(string(header[len(magic):])); err == nil && version < oldestWithChecksum {
+		return false
+	}
+	var crc uint64
+	b := make([]byte, 64<<10)
+	for at, left := int64(0), size-checksumSize; left > 0; {
+		n, err := f.ReadAt(b[:min(int64(len(b)), left)], at)
+		crc = dump.Checksum(crc, b[:n])
+		at, left = at+int64(n), left-int64(n)
+		if err != nil && left > 0 {
+			return true
+		}
+	}
+	footer := make([]byte, checksumSize)
+	if n, _ := f.ReadAt(footer, size-checksumSize); n < len(footer) {
+		return true
+	}
+	got := binary.LittleEndian.Uint64(footer)
+	return got != 0 && got != crc
 }
