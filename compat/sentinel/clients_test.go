@@ -181,7 +181,7 @@ func (s *set) failoverOfPrograms(t *testing.T, f fault, algorithms []algorithm) 
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	requirePrograms(t)
-	for _, f := range []fault{killed, asked, careful} {
+	for _, f := range []fault{killed, stopped, asked, careful} {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel()
 			s := startSet(t, f.layout(zlimit))
@@ -194,8 +194,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestFailoversOfPrograms measures as TestFailovers does. Without -failovers it is skipped: it takes minutes, and
-// TestPrograms checks the same once.
+// TestFailoversOfPrograms measures as TestFailovers does. Without -failovers it is skipped: it takes
+// minutes, and TestPrograms checks the same once.
 func TestFailoversOfPrograms(t *testing.T) {
 	if *failovers == 0 {
 		t.Skip("it measures for minutes what TestPrograms checks: run with -failovers N")
@@ -203,9 +203,7 @@ func TestFailoversOfPrograms(t *testing.T) {
 	requirePrograms(t)
 	var table strings.Builder
 	table.WriteString("| failover, client " + header)
-	// A stopped master closes no connection, and ioredis as it is set up here stays with it for longer than
-	// tests have patience.
-	for _, f := range []fault{killed, asked} {
+	for _, f := range []fault{killed, stopped, asked} {
 		outcomes := map[[2]string][]outcome{}
 		for n := range *failovers {
 			for _, server := range []string{zlimit, redis7} {

@@ -58,6 +58,7 @@ async function main() {
   await Promise.all(algorithms.split(',').map(async (algorithm) => {
     const master = new Redis({
       sentinels, name, connectTimeout: answeringMs, commandTimeout: answeringMs,
+      socketTimeout: answeringMs, // a stopped master closes nothing, and commandTimeout keeps the connection
       reconnectOnError: (err) => err.message.startsWith('READONLY'), // as ioredis' documentation has it
       scripts: { slidingWindow: { lua: slidingWindow, numberOfKeys: 1 } },
     });

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 
 /** One limiter of the two: a script by EVALSHA, or RL.ALLOW. */
 final class Limiter {
@@ -32,16 +33,33 @@ final class Limiter {
   private static final long LEDGER_LIMIT = 1_000_000;
   private static final long BEGIN_NS = System.nanoTime();
 
-  private final RedisAsyncCommands<String, String> commands;
+  private final Supplier<StatefulRedisConnection<String, String>> connect;
   private final String algorithm;
   private final Duration answering;
-  private final String digest;
+  private StatefulRedisConnection<String, String> connection;
+  private RedisAsyncCommands<String, String> commands; // of connection; null: there is none
+  private String digest;
 
-  Limiter(StatefulRedisConnection<String, String> connection, String algorithm, Duration answering) {
-    this.commands = connection.async();
+  Limiter(Supplier<StatefulRedisConnection<String, String>> connect, String algorithm, Duration answering) {
+    this.connect = connect;
     this.algorithm = algorithm;
     this.answering = answering;
-    this.digest = commands.digest(SLIDING_WINDOW);
+  }
+
+  private void open() {
+    if (commands == null) {
+      connection = connect.get();
+      commands = connection.async();
+      digest = commands.digest(SLIDING_WINDOW);
+    }
+  }
+
+  /** Gives up the connection: Lettuce keeps one for as long as nobody closes it, and a stopped master does not. */
+  private void abandon() {
+    if (commands != null) {
+      commands = null;
+      connection.closeAsync();
+    }
   }
 
   /** A call as the test reads it. */
@@ -56,6 +74,7 @@ final class Limiter {
     try {
       String answer;
       try {
+        open();
         answer = ask(unit, sentMs);
       } catch (RedisNoScriptException e) { // a new master does not have it
         commands.scriptLoad(SLIDING_WINDOW);
@@ -63,6 +82,9 @@ final class Limiter {
       }
       return new Line(head + answer + "}", false);
     } catch (RedisException | TimeoutException e) {
+      if (e instanceof TimeoutException) {
+        abandon();
+      }
       String text = (e.getClass().getSimpleName() + ": " + e.getMessage())
           .replaceAll("[\"\\\\\\p{Cntrl}]", " ");
       return new Line(head + "\"error\":\"" + text + "\"}", true);

@@ -28,7 +28,7 @@ public final class Main {
     CountDownLatch over = new CountDownLatch(1);
     List<Thread> threads = new ArrayList<>();
     for (String algorithm : args[3].split(",")) {
-      Thread thread = new Thread(() -> run(new Limiter(client.connect(), algorithm, ANSWERING), pauseMs, over));
+      Thread thread = new Thread(() -> run(new Limiter(client::connect, algorithm, ANSWERING), pauseMs, over));
       thread.start();
       threads.add(thread);
     }
