@@ -210,7 +210,7 @@ func TestPromotionFromRedis(t *testing.T) {
 	const limit, windowMs, stepMs = 10, 5_000, 100
 	for _, c := range []struct{ aheadMs, pauseMs int64 }{
 		{-2000, 0}, {0, 0}, {2000, 0}, // asked all the time
-		{-2000, 4900}, {0, 4900}, {2000, 4900}, // asked again just before the window ends
+		{-2000, 4700}, {0, 4700}, {2000, 4700}, // asked again just before the window ends
 	} {
 		t.Run(fmt.Sprintf("%+d ms, silent for %d ms", c.aheadMs, c.pauseMs), func(t *testing.T) {
 			t.Parallel()

@@ -87,7 +87,8 @@ func Damaged(f io.ReaderAt, size int64) bool {
 	if n, _ := f.ReadAt(header, 0); n < headerSize || size < int64(headerSize)+checksumSize {
 		return true
 	}
-	if version, err := strconv.Atoi(string(header[len(magic):])); err == nil && version < oldestWithChecksum {
+	version, err := strconv.Atoi(string(header[len(magic):]))
+	if err == nil && version > 0 && version < oldestWithChecksum {
 		return false
 	}
 	var crc uint64

@@ -315,3 +315,26 @@ func TestWriterErrorIsSticky(t *testing.T) {
 	require.ErrorIs(t, w.Close(), io.ErrShortWrite)
 	require.Panics(t, func() { _ = w.Key(0, "k", 0, 5) })
 }
+
+// TestDamaged: a changed bit, a lost byte and one too many are seen by the checksum alone, whatever Read
+// says of the file. Files without a checksum are not damaged.
+func TestDamaged(t *testing.T) {
+	damaged := func(file []byte) bool { return rdb.Damaged(bytes.NewReader(file), int64(len(file))) }
+	file := closed("REDIS0010", stream1)
+	require.False(t, damaged(file))
+	for i := range file {
+		file[i] ^= 1
+		require.True(t, damaged(file), "byte %d", i)
+		file[i] ^= 1
+	}
+	require.True(t, damaged(file[:len(file)-1]))
+	require.True(t, damaged(append(bytes.Clone(file), 'x')))
+	require.True(t, damaged(nil))
+	without := append(bytesOf("REDIS0010", stream1, 0xff), make([]byte, 8)...)
+	require.False(t, damaged(without))
+	require.False(t, damaged(bytesOf("REDIS0004", stream1, 0xff)), "the version has none")
+	large := closed("REDIS0010", 0, text("k"), text(strings.Repeat("v", 200_000)))
+	require.False(t, damaged(large))
+	large[100_000] ^= 1
+	require.True(t, damaged(large))
+}
