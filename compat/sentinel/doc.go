@@ -11,5 +11,7 @@
 // measure failovers of zlimit-server and redis-server in turn and print the tables of
 // docs/high-availability.md.
 //
+// TestWalkThrough types what docs/high-availability.md tells its reader to, and checks what it promises.
+//
 // The tests wait for conditions by asking, up to a deadline.
 package sentinel
