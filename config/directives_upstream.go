@@ -54,6 +54,12 @@ var upstreamDirectives = []Directive{
 			"once.",
 	},
 	{
+		Name: "upstream-max-units", Kind: KindInt, Default: "100000", Min: 1, Max: 1_000_000, Immutable: true,
+		Ours: true,
+		About: "How many units one call may add to logs of the upstream, which takes it some 3.5 " +
+			"microseconds each, in which it answers nobody; calls that could add more are refused.",
+	},
+	{
 		Name: "upstream-wait", Kind: KindList, Immutable: true, Ours: true,
 		About: "How many replicas must confirm what a call has written before it is answered, " +
 			"and for how many milliseconds that is waited for, else the answer is NOREPLICAS; " +

@@ -15,8 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/metrics"
+	"github.com/zlimit/zlimit/upstream/call"
 )
 
 func newEngine(t *testing.T) (*engine.Engine, *engine.Session) {
@@ -274,4 +276,39 @@ func TestCloseWithSilentClient(t *testing.T) {
 	_ = m.Close(ctx)
 	_, err = net.Dial("tcp", m.Addr().String())
 	require.Error(t, err)
+}
+
+// statusOnly is an upstream of which only the lines of INFO are asked for.
+type statusOnly struct {
+	engine.Upstream
+	facts []call.Fact
+}
+
+func (s statusOnly) Status() []call.Fact              { return s.facts }
+func (statusOnly) Place(*commands.Command) call.Place { return call.Here }
+
+func TestUpstreamMetrics(t *testing.T) {
+	for _, row := range []struct{ since, degraded string }{{"0", "0"}, {"1700000000", "1"}} {
+		e := engine.New(engine.Options{
+			Clock: clock.New(clock.Sources{
+				Monotonic: func() int64 { return 0 },
+				Wall:      func() int64 { return 1_700_000_000_000_000 },
+			}),
+			Upstream: statusOnly{facts: []call.Fact{
+				{Name: "upstream_state", Value: "ok"}, {Name: "upstream_degraded", Value: "7"},
+				{Name: "upstream_degraded_since", Value: row.since},
+				{Name: "upstream_node0", Value: "addr=h:1,state=away,away_seconds=1"},
+			}},
+		})
+		_, text := get(t, http.MethodGet, "http://"+listen(t, e)+"/metrics")
+		since, err := strconv.ParseFloat(row.since, 64)
+		require.NoError(t, err)
+		for _, line := range []string{
+			"zlimit_upstream_ok 1", "zlimit_upstream_degraded " + row.degraded,
+			"zlimit_upstream_degraded_decisions_total 7", `zlimit_upstream_node_ok{node="h:1"} 0`,
+			"zlimit_upstream_degraded_since_seconds " + strconv.FormatFloat(since, 'g', -1, 64),
+		} {
+			require.Contains(t, text, "\n"+line+"\n")
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -187,6 +188,32 @@ func (m linFaults) model() porcupine.Model {
 	}
 }
 
+// A linRun is a server with a clock that one client moves, or several gateways before it.
+type linRun struct {
+	t       *testing.T
+	callees []*server.Server
+	advance func(ms int64) error
+}
+
+// newLinRun returns a server of ours, with gateways if there are any.
+func newLinRun(t *testing.T, gateways int) *linRun {
+	p := newRun(t)
+	p.moveTo(0)
+	run := &linRun{t: t, callees: []*server.Server{p.srv}}
+	for i := range gateways {
+		run.callees = append(run.callees[:i], startGateway(t, p.srv))
+	}
+	run.advance = func(ms int64) error {
+		args := bytes.Fields(fmt.Appendf(nil, "DEBUG CLOCK ADVANCE %d", ms))
+		if err := p.wire.send(args); err != nil {
+			return err
+		}
+		_, err := p.wire.readReply()
+		return err
+	}
+	return run
+}
+
 // linHistory records calls and replies. Times are values of a counter, not of a
 // clock.
 type linHistory struct {
@@ -195,28 +222,32 @@ type linHistory struct {
 	ops     []porcupine.Operation
 }
 
-func (h *linHistory) run(p *rlRun, client int, w *wire, c linCall) error {
+func (h *linHistory) run(p *linRun, client int, w *wire, c linCall) error {
 	args := make([][]byte, len(c.line))
 	for i, word := range c.line {
 		args[i] = []byte(word)
 	}
-	if c.name == "ADVANCE" {
-		w = p.wire // one client moves the clock, which a gateway does not have
-	}
 	call := h.counter.Add(1)
-	if err := w.send(args); err != nil {
-		return err
-	}
-	reply, err := w.readReply()
-	if err != nil {
-		return err
+	output := "OK"
+	if c.name == "ADVANCE" { // of one client, and not through a gateway, which does not have the clock
+		if err := p.advance(linStepMs); err != nil {
+			return err
+		}
+	} else {
+		if err := w.send(args); err != nil {
+			return err
+		}
+		reply, err := w.readReply()
+		if err != nil {
+			return err
+		}
+		output = showReply(p.t, reply)
 	}
 	back := h.counter.Add(1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ops = append(h.ops, porcupine.Operation{
-		ClientId: client, Input: c, Call: call,
-		Output: showReply(p.t, reply), Return: back,
+		ClientId: client, Input: c, Call: call, Output: output, Return: back,
 	})
 	return nil
 }
@@ -250,21 +281,21 @@ func randomLinCall(r *rand.Rand) linCall {
 
 // recordHistory runs random calls of several clients at once, through gateways if there are any.
 func recordHistory(t *testing.T, seed uint64, gateways int) []porcupine.Operation {
+	return newLinRun(t, gateways).record(seed)
+}
+
+func (p *linRun) record(seed uint64) []porcupine.Operation {
 	const clients, calls = 5, 24
-	p := newRun(t)
-	p.moveTo(0)
-	callees := []*server.Server{p.srv}
-	for i := range gateways {
-		callees = append(callees[:i], startGateway(t, p.srv))
-	}
+	t := p.t
 	var h linHistory
+	first := dialRL(t, p.callees[0])
 	for _, c := range linFirstCalls {
-		require.NoError(t, h.run(p, 0, p.wire, c))
+		require.NoError(t, h.run(p, 0, first, c))
 	}
 	var all sync.WaitGroup
 	failed := make(chan error, clients)
 	for client := range clients {
-		w, r := dialRL(t, callees[client%len(callees)]), rand.New(rand.NewPCG(seed, uint64(client)))
+		w, r := dialRL(t, p.callees[client%len(p.callees)]), rand.New(rand.NewPCG(seed, uint64(client)))
 		all.Go(func() {
 			for i := range calls {
 				c := randomLinCall(r)

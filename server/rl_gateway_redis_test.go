@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -38,6 +39,37 @@ func TestScenariosOverRedis(t *testing.T) {
 		// Watched keys and those of MULTI must be in one slot.
 		runOverRedis(t, gatewayPaths[0], "redis://"+strings.Join(c.Addrs(), ","), c.SetClock, hasOneKey)
 	})
+}
+
+// TestLinearizableOverRedis: so are the replies of two gateways over one redis-server, by functions and by
+// scripts.
+func TestLinearizableOverRedis(t *testing.T) {
+	if err := oracle.Find(); err != nil {
+		t.Skip(err)
+	}
+	for name, args := range map[string][]string{
+		"functions": nil,
+		"scripts":   {"--rename-command", "FUNCTION", "", "--rename-command", "FCALL", ""},
+	} {
+		for seed := range uint64(3) {
+			t.Run(fmt.Sprint(name, ", seed ", seed), func(t *testing.T) {
+				t.Parallel()
+				nowMs := int64(startNowMs)
+				r, err := oracle.Start(oracle.Options{NowMs: nowMs, Args: args})
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, r.Close()) })
+				p := &linRun{t: t, advance: func(ms int64) error { // by one client
+					nowMs += ms
+					return r.SetClock(nowMs)
+				}}
+				for range 2 {
+					p.callees = append(p.callees, start(t, "--bind", "127.0.0.1",
+						"--upstream", "redis+single://"+r.Addr(), "--upstream-timeout", "60000"))
+				}
+				requireLinearizable(t, p.record(seed))
+			})
+		}
+	}
 }
 
 // patient lets redis-server run functions about a million units to their end.

@@ -59,7 +59,7 @@ func TestGatewayOnEveryPath(t *testing.T) {
 func startGateway(t *testing.T, upstream *server.Server, directives ...string) *server.Server {
 	return start(t, append([]string{
 		"--bind", "127.0.0.1", "--upstream", "redis+single://" + upstream.Addr().String(),
-		"--upstream-timeout", "60000",
+		"--upstream-timeout", "60000", "--upstream-max-units", "1000000",
 	}, directives...)...)
 }
 

@@ -23,6 +23,7 @@ func upstreamOptions(c *config.Config) (o upstream.Options, ok bool, err error) 
 	}
 	o.Timeout = time.Duration(c.Int("upstream-timeout")) * time.Millisecond
 	o.Queue = int(c.Int("upstream-queue"))
+	o.MaxUnits = c.Int("upstream-max-units")
 	o.Split = c.Bool("upstream-split")
 	o.Announce = c.Strings("upstream-announce")
 	var errs [4]error

@@ -16,6 +16,8 @@ type locals struct {
 	denials *local.Denials
 	leases  *local.Leases
 	start   time.Time
+	// maxUnits bounds what a call adds to a log, with its lease.
+	maxUnits int64
 
 	answered atomic.Int64 // decisions
 	leased   atomic.Int64 // units that were taken in advance
@@ -68,7 +70,8 @@ func (l *locals) answer(c *call.Call, d *decision) []byte {
 		}
 	}
 	if q.lease != nil {
-		d.call = d.call.WithLease(q.want.SharePercent, q.want.AheadMs, q.want.Most)
+		most := min(q.want.Most, l.maxUnits-d.call.Units())
+		d.call = d.call.WithLease(q.want.SharePercent, q.want.AheadMs, most)
 	}
 	return nil
 }

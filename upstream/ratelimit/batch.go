@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -24,12 +25,41 @@ func (k *Call) Combines(o *Call) bool {
 // Signature.
 func (k *Call) Combinable() bool { return k.decides }
 
-// Units returns at most how many units the function writes for the call.
+// Units returns at most how many units the function adds to logs for the call. It does not know what
+// RL.SETTLE adds.
 func (k *Call) Units() int64 {
-	if k.peek || k.function != "log" {
+	keys := int64(1)
+	switch k.function {
+	case "log", "reserve":
+	case "mallow":
+		keys = int64(len(k.keys))
+	default:
 		return 0
 	}
-	return min(k.cost, k.limit.Quotas[0].Limit)
+	least := k.limit.Quotas[0].Limit
+	for _, q := range k.limit.Quotas {
+		least = min(least, q.Limit)
+	}
+	switch {
+	case k.peek, k.limit.Cost > least && !k.limit.AtMost: // which is never admitted
+		return 0
+	}
+	return keys * min(k.limit.Cost, least)
+}
+
+// Bound returns the error reply of a call that can add more than so many units to logs, for each of which the
+// engine takes time in which it does nothing else. It must be called once, if at all.
+func (k *Call) Bound(most int64) resp.Value {
+	if k.function == "settle" { // it depends on the hold
+		k.most = most
+		k.args = append(k.args, number(most))
+		return resp.None
+	}
+	if units := k.Units(); units > most {
+		return resp.Error(fmt.Sprintf("ERR the call can add %d units to a log, which upstream-max-units (%d) "+
+			"forbids; use ALGO BUCKETS or ALGO GCRA for more", units, most))
+	}
+	return resp.None
 }
 
 // AppendSignature appends a text that only calls that combine with k have.

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
@@ -125,6 +126,10 @@ func (k *Call) refusal(n []item) resp.Value {
 	case codeNoRefund:
 		return commands.ErrNoRefund
 	case codeExcess:
+		if k.most > 0 && k.most < limiter.MaxCost {
+			return resp.Error(fmt.Sprintf("ERR actual must be at most upstream-max-units (%d) above the estimate",
+				k.most))
+		}
 		return commands.ErrActualLarge
 	case codeNotInteger:
 		return commands.ErrNotInteger

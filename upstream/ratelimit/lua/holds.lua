@@ -40,7 +40,7 @@ local function reserve(keys, args)
   return d
 end
 
--- key, hold's key; actual units, length of the id. The reply is 0, the units that count,
+-- key, hold's key; actual units, length of the id, how many units it may add (nil: MAX_COST). The reply is 0, the units that count,
 -- the excess and the units released, or empty without a hold.
 local function settle(keys, args)
   local now, actual = now_ms(), tonumber(args[1])
@@ -58,7 +58,7 @@ local function settle(keys, args)
     return refusal
   end
   local excess = max(actual - h.units, 0)
-  if excess > MAX_COST then
+  if excess > min(MAX_COST, tonumber(args[3] or MAX_COST)) then
     return { EXCESS, 0, 0 }
   end
   local last = h.first + (h.units - 1)

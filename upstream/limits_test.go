@@ -1,0 +1,121 @@
+package upstream
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/oracle"
+	"github.com/zlimit/zlimit/upstream/call"
+	"github.com/zlimit/zlimit/upstream/local"
+)
+
+// A redis-server that does not let FUNCTION, or FCALL either, be called decides by scripts. One that lets no
+// script be called says so.
+func TestRefusedFunctions(t *testing.T) {
+	if err := oracle.FindRealTime(); err != nil {
+		t.Skip("there is no redis-server on this machine: ", err)
+	}
+	user := func(rules ...string) []string {
+		return append([]string{"--user", "default", "on", "nopass", "~*", "&*", "+@all"}, rules...)
+	}
+	const noScript = "the library of functions cannot be loaded: " +
+		"NOPERM this user has no permissions to run the 'function|load' command; and no script instead: " +
+		"NOPERM this user has no permissions to run the 'script|load' command"
+	for _, row := range []struct {
+		name    string
+		args    []string
+		refusal string // "": it decides
+	}{
+		{"FUNCTION is renamed", []string{"--rename-command", "FUNCTION", ""}, ""},
+		{
+			"FUNCTION and FCALL are renamed",
+			[]string{"--rename-command", "FUNCTION", "", "--rename-command", "FCALL", ""},
+			"",
+		},
+		{"no permission for FUNCTION", user("-function"), ""},
+		{"no permission for FUNCTION LOAD", user("-function|load"), ""},
+		{"no permission for FCALL", user("-fcall", "-fcall_ro"), ""},
+		{"no permission for either", user("-function", "-fcall", "-fcall_ro"), ""},
+		{"no permission for scripts", user("-@scripting"), noScript},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			r, err := oracle.Start(oracle.Options{RealTime: true, Args: row.args})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, r.Close()) })
+			u := open(t, "redis://"+r.Addr(), nil)
+			for i, want := range []string{":1\r\n:2\r\n:1\r\n", ":1\r\n:2\r\n:0\r\n", ":0\r\n:2\r\n:0\r\n"} {
+				for _, reply := range u.do("RL.ALLOW k 2 1h", "RL.ALLOW f 2 1h ALGO FIXED") {
+					if row.refusal != "" {
+						require.Equal(t, "-UPSTREAM "+r.Addr()+": "+row.refusal+"\r\n", reply)
+						continue
+					}
+					require.Contains(t, reply, "*5\r\n"+want, i)
+				}
+			}
+			require.Equal(t, row.refusal == "", u.status("failed") == "0")
+			require.Contains(t, u.status("node0"), "decides_by=scripts")
+		})
+	}
+}
+
+// TestMaxUnits: a call that could add more units to logs than upstream-max-units is refused before it is sent,
+// and any other is not.
+func TestMaxUnits(t *testing.T) {
+	t.Parallel()
+	r := startRedis(t)
+	u := open(t, "redis+single://"+r.Addr(), func(o *Options) { o.MaxUnits = 100 })
+	for _, line := range []string{
+		"RL.ALLOW k 1000 1h COST 101", "RL.ALLOW k 1000 1h 900 2h COST 101", "RL.MALLOW 2 k 1000 1h l 60 1h COST 51",
+		"RL.ALLOW k 1000 1h COST 1000000 ATMOST", "RL.RESERVE {k} 1000 1h 101 HOLD 1h ID x",
+	} {
+		reply := u.do(line)[0]
+		require.Regexp(t, `^-ERR the call can add \d+ units to a log, which upstream-max-units \(100\) forbids; `+
+			"use ALGO BUCKETS or ALGO GCRA for more\r\n$", reply, line)
+		require.Equal(t, "*2\r\n+OK\r\n"+reply, u.exec("SET s 1", line), "the others run, as in EXEC of a server")
+	}
+	require.Equal(t, ":0\r\n", u.do("EXISTS k {k} l")[0])
+	for line, want := range map[string]string{
+		"RL.ALLOW a 1000 1h COST 100":              "*5 :100 :T :900 ",
+		"RL.ALLOW b 1000 1h COST 101 PEEK":         "*5 :101 :T :T ",
+		"RL.ALLOW c 100 1h COST 1000 ATMOST":       "*5 :100 :100 :0 ",
+		"RL.ALLOW d 1000 1h 50 2h COST 500 ATMOST": "*5 :50 :50 :0 ",
+		"RL.ALLOW e 1000 1h COST 1001":             "*5 :0 :T :T :-1 ",
+		"RL.MALLOW 2 f 1000 1h g 1000 1h COST 50":  "*6 :1 :50 :T :950 ",
+		"RL.ALLOW h 1000 1h COST 1000 ALGO FIXED":  "*5 :T :T :0 ",
+	} {
+		got := untimed(u.do(line)...)
+		require.True(t, strings.HasPrefix(got, want), "%s: %s", line, got)
+	}
+	require.Equal(t, ":100\r\n", u.do("RL.REFUND a 1000000")[0])
+	require.Equal(t, "*5 :10 :T :990 ", untimed(u.do("RL.RESERVE {r} 1000 1h 10 HOLD 1h ID x")...)[:16])
+	require.Equal(t, "-ERR actual must be at most upstream-max-units (100) above the estimate\r\n",
+		u.do("RL.SETTLE {r} x 111")[0])
+	require.Equal(t, "*2\r\n:110\r\n:100\r\n", u.do("RL.SETTLE {r} x 110")[0])
+}
+
+// TestMaxUnitsOfLeases: what is taken in advance counts, too.
+func TestMaxUnitsOfLeases(t *testing.T) {
+	t.Parallel()
+	r := startRedis(t)
+	leases, err := local.ParseLeases([]string{"hot", "100", "3600000"})
+	require.NoError(t, err)
+	u := open(t, "redis+single://"+r.Addr(), func(o *Options) { o.MaxUnits, o.Leases = 10, leases })
+	before := 0
+	for range 100 {
+		c := newCall("RL.ALLOW hot 1000 1h COST 2")
+		u.Run([]*call.Call{c})
+		require.Equal(t, "*5 :2 :T ", untimed(string(c.Reply))[:9])
+		reply, err := u.node(r.Addr()).ask("ZCARD", "hot")
+		require.NoError(t, err)
+		stored, err := strconv.Atoi(strings.Trim(string(reply), ":\r\n"))
+		require.NoError(t, err)
+		require.LessOrEqual(t, stored-before, 10, "units of one call")
+		before = stored
+	}
+	require.Less(t, u.locals.leased.Load(), int64(200))
+	require.Greater(t, u.locals.leased.Load(), int64(100))
+}
