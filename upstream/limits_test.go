@@ -91,7 +91,7 @@ func TestMaxUnits(t *testing.T) {
 		require.True(t, strings.HasPrefix(got, want), "%s: %s", line, got)
 	}
 	require.Equal(t, ":100\r\n", u.do("RL.REFUND a 1000000")[0])
-	require.Equal(t, "*5 :10 :T :990 ", untimed(u.do("RL.RESERVE {r} 1000 1h 10 HOLD 1h ID x")...)[:16])
+	require.Equal(t, "*5 :10 :T :990 :0 :T ", untimed(u.do("RL.RESERVE {r} 1000 1h 10 HOLD 1h ID x")...))
 	require.Equal(t, "-ERR actual must be at most upstream-max-units (100) above the estimate\r\n",
 		u.do("RL.SETTLE {r} x 111")[0])
 	require.Equal(t, "*2\r\n:110\r\n:100\r\n", u.do("RL.SETTLE {r} x 110")[0])

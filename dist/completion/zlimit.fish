@@ -117,6 +117,7 @@ complete -c zlimit-server -l unixsocketperm -x -d 'Permissions of the unix socke
 complete -c zlimit-server -l upstream -x -d 'The servers that have the keys instead of this one: redis://host:port,host:port of a cluster or of one server, redis+sentinel://host:port/name of a master, with rediss for TLS'
 complete -c zlimit-server -l upstream-announce -x -d 'Addresses, host:port, of the servers that CLUSTER SLOTS names to clients'
 complete -c zlimit-server -l upstream-failure -x -d 'How decisions are answered while the upstream does not: closed (with an error), open (as if nothing were used), local n (by a share of each limit, of n servers), and pairs of a prefix and the same for the keys with that prefix'
+complete -c zlimit-server -l upstream-max-units -x -d 'How many units one call may add to logs of the upstream, which takes it some 3.5 microseconds each, in which it answers nobody'
 complete -c zlimit-server -l upstream-password -x -d 'The password for that'
 complete -c zlimit-server -l upstream-queue -x -d 'How many commands may wait for one node of the upstream'
 complete -c zlimit-server -l upstream-sentinel-password -x -d 'The password of the sentinels'

@@ -40,8 +40,8 @@ local function reserve(keys, args)
   return d
 end
 
--- key, hold's key; actual units, length of the id, how many units it may add (nil: MAX_COST). The reply is 0, the units that count,
--- the excess and the units released, or empty without a hold.
+-- key, hold's key; actual units, length of the id, how many units it may add (nil: MAX_COST).
+-- The reply is 0, the units that count, the excess and the units released, or empty without a hold.
 local function settle(keys, args)
   local now, actual = now_ms(), tonumber(args[1])
   local h, refusal = hold_open(keys[2], tonumber(args[2]))
