@@ -38,7 +38,8 @@ func TestAllMastersOrNone(t *testing.T) {
 	}
 }
 
-// A master that has become a replica is asked no longer, but its successor is; the others are not asked again.
+// A master that has become a replica has a successor, which is asked instead; the others are not asked
+// again.
 func TestAllMastersAfterAFailover(t *testing.T) {
 	var failed atomic.Bool
 	var former, other, successor *fake

@@ -216,7 +216,10 @@ var upstreamKinds = []struct{ part, kind string }{
 	{"it does not answer and is tried again soon", resting}, // with the last error
 	{"it did not answer in time", late},
 	{"its queue is full", overflow},
-	{"connection refused", lost}, {"connection reset by peer", lost}, {"broken pipe", lost}, {"EOF", lost},
+	{"connection refused", lost},
+	{"connection reset by peer", lost},
+	{"broken pipe", lost},
+	{"EOF", lost},
 }
 
 // kinds returns what has failed: a kind of UPSTREAM error, or the first word of another error reply.

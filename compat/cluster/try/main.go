@@ -114,7 +114,7 @@ Node 0 is cut off from clients for a while, and not from other nodes.
   kill -USR1 %[6]d
   kill -USR2 %[6]d    # it can be reached again
 
-Node 0 stops for a while; its replica takes over after about three seconds. When it goes on, it is the replica.
+Node 0 stops; its replica takes over after about three seconds. When node 0 goes on, it is the replica.
 
   kill -STOP %[7]d
   kill -CONT %[7]d
