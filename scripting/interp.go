@@ -42,7 +42,7 @@ type interp struct {
 // Sizes of the memory that a state uses again for each script.
 const (
 	arenaBytes   = 16 << 10
-	arenaObjects = 16
+	arenaObjects = 32
 )
 
 // newInterp returns a state for EVAL, or, if persistent, for a library, whose

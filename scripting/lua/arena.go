@@ -78,7 +78,7 @@ func (L *Thread) reset() {
 	L.closeUpvalues(0)
 	L.frames = L.frames[:0]
 	L.base, L.top, L.nested, L.handler = 0, 0, 0, errorHandler{}
-	L.protected = L.protected[:0]
+	L.protected, L.raised = L.protected[:0], Nil
 	if len(L.stack) > keep {
 		L.stack = make([]Value, firstStack)
 	}
