@@ -132,6 +132,32 @@ func TestDebugFaultDelay(t *testing.T) {
 	})
 }
 
+// TestDebugFaultUntilRemoved holds a command back until another connection removes the fault, in
+// each way there is.
+func TestDebugFaultUntilRemoved(t *testing.T) {
+	for removal, over := range map[string]string{
+		"DEBUG FAULT REMOVE 1": ":2", "DEBUG FAULT CLEAR": ":2", "DEBUG RESET": ":1",
+	} {
+		t.Run(removal, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dial := startFaults(t)
+				control, client, other := dial(), dial(), dial()
+				control.ask("SET n 1")
+				require.Equal(t, ":1", control.ask("DEBUG FAULT INJECT DELAY UNTIL REMOVED ON INCR"))
+				answered := make(chan string, 1)
+				go func() { answered <- client.ask("INCR n") }()
+				synctest.Wait()
+				require.Empty(t, answered)
+				require.Equal(t, "[[id :1 kind delay on incr left :0 hits :1 after :0 text  until removed]]",
+					control.ask("DEBUG FAULT LIST"))
+				require.Equal(t, "1", other.ask("GET n"), "other clients are not held back")
+				require.Equal(t, "+OK", control.ask(removal))
+				require.Equal(t, over, <-answered)
+			})
+		})
+	}
+}
+
 // TestDebugFaultList lists, removes and clears faults, which survive what a fault does to all
 // commands.
 func TestDebugFaultList(t *testing.T) {
@@ -142,8 +168,8 @@ func TestDebugFaultList(t *testing.T) {
 	require.Equal(t, ":2", c.ask("DEBUG FAULT INJECT REFUSE ON * TIMES -1 AFTER 0 TEXT 'ERR no'"))
 	c.ask("GET k")
 	c.ask("HELLO 2") // LOADING does not concern it
-	require.Equal(t, "[[id :1 kind loading on  left :1 hits :1 after :0 text ] "+
-		"[id :2 kind refuse on * left :-1 hits :1 after :0 text ERR no]]", c.ask("DEBUG FAULT LIST"))
+	require.Equal(t, "[[id :1 kind loading on  left :1 hits :1 after :0 text  until ] "+
+		"[id :2 kind refuse on * left :-1 hits :1 after :0 text ERR no until ]]", c.ask("DEBUG FAULT LIST"))
 	require.Equal(t, "+OK", c.ask("DEBUG FAULT REMOVE 1"))
 	require.Equal(t, "-ERR there is no fault with this id", c.ask("DEBUG FAULT REMOVE 1"))
 	require.Equal(t, "-ERR there is no fault with this id", c.ask("DEBUG FAULT REMOVE x"))
@@ -156,7 +182,7 @@ func TestDebugFaultList(t *testing.T) {
 // TestDebugFaultRefusals checks the errors, none of which injects anything.
 func TestDebugFaultRefusals(t *testing.T) {
 	t.Parallel()
-	const syntax = "-ERR DEBUG FAULT takes INJECT kind [ON command] [TIMES n] [AFTER milliseconds]"
+	const syntax = "-ERR DEBUG FAULT takes INJECT kind [ON command] [TIMES n] [AFTER milliseconds] [UNTIL REMOVED]"
 	c := startFaults(t)()
 	for args, want := range map[string]string{
 		"":                              "-ERR unknown subcommand or wrong number of arguments",
@@ -178,7 +204,9 @@ func TestDebugFaultRefusals(t *testing.T) {
 		"inject close on nosuch":                  "-ERR ON must be a command other than DEBUG",
 		"inject close on debug":                   "-ERR ON must be a command other than DEBUG",
 		"inject close on ''":                      "-ERR ON must be a command other than DEBUG",
-		"inject delay":                            "-ERR DELAY needs AFTER milliseconds",
+		"inject delay":                            "-ERR DELAY needs AFTER milliseconds or UNTIL REMOVED",
+		"inject delay until":                      syntax,
+		"inject delay until noon":                 "-ERR UNTIL must be REMOVED",
 		"inject refuse":                           "-ERR REFUSE needs TEXT",
 		"inject refuse text ''":                   "-ERR REFUSE needs TEXT",
 		`inject refuse text "ERR\r\n+OK"`:         "-ERR REFUSE needs TEXT",

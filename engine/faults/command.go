@@ -12,19 +12,20 @@ import (
 )
 
 // Syntax is that of DEBUG FAULT.
-const Syntax = "<INJECT kind [ON command] [TIMES n] [AFTER milliseconds] [TEXT error] | LIST | " +
+const Syntax = "<INJECT kind [ON command] [TIMES n] [AFTER milliseconds] [UNTIL REMOVED] [TEXT error] | LIST | " +
 	"REMOVE id | CLEAR>"
 
 const maxDelayMs = 24 * 60 * 60 * 1000
 
 var (
 	errSyntax = resp.Error("ERR DEBUG FAULT takes INJECT kind [ON command] [TIMES n] [AFTER milliseconds] " +
-		"[TEXT error], LIST, REMOVE id or CLEAR")
+		"[UNTIL REMOVED] [TEXT error], LIST, REMOVE id or CLEAR")
 	errKind  = resp.Error("ERR kind must be " + kindNames())
 	errTimes = resp.Error(fmt.Sprintf("ERR TIMES must be from 1 to %d, or -1 for all commands",
 		math.MaxInt32))
 	errAfter = resp.Error(fmt.Sprintf("ERR AFTER must be from 0 to %d milliseconds", maxDelayMs))
-	errDelay = resp.Error("ERR DELAY needs AFTER milliseconds")
+	errUntil = resp.Error("ERR UNTIL must be REMOVED")
+	errDelay = resp.Error("ERR DELAY needs AFTER milliseconds or UNTIL REMOVED")
 	errText  = resp.Error("ERR REFUSE needs TEXT, an error in one line such as 'ERR it broke'; other kinds " +
 		"have their own")
 	errOn    = resp.Error("ERR ON must be a command other than DEBUG, or * for all but DEBUG")
@@ -99,6 +100,11 @@ func (s *Set) debugInject(args [][]byte, lookup func(name []byte) *commands.Comm
 				return errAfter
 			}
 			f.DelayNs, delayed = n*1_000_000, true
+		case commands.EqualFold(args[0], "until"):
+			if !commands.EqualFold(value, "removed") {
+				return errUntil
+			}
+			f.UntilRemoved, delayed = true, true
 		case commands.EqualFold(args[0], "text"):
 			f.Text = string(value)
 		default:
@@ -124,6 +130,10 @@ func (s *Set) debugList() resp.Value {
 	defer s.mu.Unlock()
 	var out []resp.Value
 	for _, i := range s.list {
+		until := ""
+		if i.fault.UntilRemoved {
+			until = "removed"
+		}
 		out = append(out, resp.Map(
 			resp.Bulk("id"), resp.Int(i.id),
 			resp.Bulk("kind"), resp.Bulk(kinds[i.fault.Kind].name),
@@ -132,6 +142,7 @@ func (s *Set) debugList() resp.Value {
 			resp.Bulk("hits"), resp.Int(int64(i.hits)),
 			resp.Bulk("after"), resp.Int(i.fault.DelayNs/1_000_000),
 			resp.Bulk("text"), resp.Bulk(i.fault.Text),
+			resp.Bulk("until"), resp.Bulk(until),
 		))
 	}
 	return resp.Array(out...)

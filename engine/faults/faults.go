@@ -19,8 +19,9 @@ type Fault struct {
 	On    string // the one command affected; empty: those that Kind concerns; "*": all
 	Text  string // the error reply of Refuse
 
-	DelayNs int64           // delays the effect, in real time
-	Until   <-chan struct{} // delays the effect until it is closed; may be nil
+	DelayNs      int64           // delays the effect, in real time
+	Until        <-chan struct{} // delays the effect until it is closed; may be nil
+	UntilRemoved bool            // delays the effect until the fault is removed, instead of Until
 }
 
 // An Injected is a Fault that was injected into a server.
@@ -31,6 +32,7 @@ type Injected struct {
 	left  int           // protected by set.mu, like the fields below; Always: no end
 	hits  int           // commands affected so far
 	met   chan struct{} // closed at the first one
+	held  chan struct{} // closed when the fault is removed; nil unless that ends its delays
 }
 
 // A Set holds the faults of a server. The zero value is empty. Its methods may be called
@@ -46,7 +48,7 @@ type Set struct {
 // Any reports whether a command may be affected.
 func (s *Set) Any() bool { return s.active.Load() != 0 }
 
-// maxFaults bounds a Set. Beyond it those that are over are forgotten.
+// maxFaults bounds a Set. Beyond it those that are over are forgotten, if no command waits for their removal.
 const maxFaults = 1000
 
 // Inject adds a fault. Among several the one injected first applies. It returns nil if there
@@ -59,13 +61,17 @@ func (s *Set) Inject(f Fault) *Injected {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.list) >= maxFaults {
-		s.list = slices.DeleteFunc(s.list, func(i *Injected) bool { return i.left == 0 })
+		s.list = slices.DeleteFunc(s.list, func(i *Injected) bool { return i.left == 0 && i.held == nil })
 	}
 	if len(s.list) >= maxFaults {
 		return nil
 	}
 	s.lastID++
 	i := &Injected{fault: f, set: s, id: s.lastID, left: f.Times, met: make(chan struct{})}
+	if f.UntilRemoved {
+		i.held = make(chan struct{})
+		i.fault.Until = i.held
+	}
 	s.list = append(s.list, i)
 	s.active.Add(1)
 	return i
@@ -93,15 +99,24 @@ func (s *Set) Next(c *commands.Command) *Injected {
 	return nil
 }
 
-// Clear removes all faults. Delays under way continue.
+// Clear removes all faults. Delays under way continue, except those until then.
 func (s *Set) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, i := range s.list {
 		i.left = 0
+		i.release()
 	}
 	s.list = nil
 	s.active.Store(0)
+}
+
+// release ends the delays that last until the fault is removed. It requires that set.mu is held.
+func (i *Injected) release() {
+	if i.held != nil {
+		close(i.held)
+		i.held = nil
+	}
 }
 
 // Outcome returns what becomes of a command that the fault affects, once it was delayed.
@@ -130,7 +145,7 @@ func (i *Injected) Hits() int {
 	return i.hits
 }
 
-// Remove removes the fault. Delays under way continue.
+// Remove removes the fault. Delays under way continue, except those until then.
 func (i *Injected) Remove() {
 	i.set.mu.Lock()
 	defer i.set.mu.Unlock()
@@ -143,5 +158,6 @@ func (s *Set) remove(i *Injected) {
 		i.left = 0
 		s.active.Add(-1)
 	}
+	i.release()
 	s.list = slices.DeleteFunc(s.list, func(other *Injected) bool { return other == i })
 }
