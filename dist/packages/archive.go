@@ -6,11 +6,19 @@ import (
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"time"
 )
+
+// maxArchive is how many bytes a wheel, a tarball or a jar may have.
+const maxArchive = 8_000_000
+
+var errLarge = errors.New("it is too large")
 
 // longAgo is the time of everything in an archive: the first that a zip file can have.
 var longAgo = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -43,7 +51,7 @@ func writeZip(name string, files []file) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return os.WriteFile(name, out.Bytes(), 0o644)
+	return writeArchive(name, out.Bytes())
 }
 
 // writeTar writes a compressed tar archive of the files in their order, below a folder: what
@@ -73,5 +81,13 @@ func writeTar(name, folder string, files []file) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	return os.WriteFile(name, out.Bytes(), 0o644)
+	return writeArchive(name, out.Bytes())
+}
+
+// writeArchive writes an archive, unless it is larger than users may be asked to download.
+func writeArchive(name string, content []byte) error {
+	if len(content) > maxArchive {
+		return fmt.Errorf("%s: %w: %d bytes, of at most %d", filepath.Base(name), errLarge, len(content), maxArchive)
+	}
+	return os.WriteFile(name, content, 0o644)
 }

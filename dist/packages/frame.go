@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -129,4 +130,18 @@ func (f *frame) writeSums() error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(f.out, sumsName), []byte(sums.String()), 0o644)
+}
+
+// printSizes prints how many bytes each archive in the output has.
+func (f *frame) printSizes(w io.Writer) error {
+	return filepath.WalkDir(f.out, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !slices.Contains([]string{".whl", ".tgz", ".jar"}, filepath.Ext(path)) {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%9d  %s\n", info.Size(), d.Name())
+		}
+		return err
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -167,6 +168,26 @@ func runIn(t *testing.T, dir, name string, args ...string) string {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%v\n%s", cmd.Args, bytes.TrimSpace(out))
 	return string(out)
+}
+
+// TestTooLarge gives every builder a binary that does not get small enough.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	f := testFrame(t)
+	random := rand.NewChaCha8([32]byte{1})
+	large := make([]byte, maxArchive+1)
+	_, _ = random.Read(large)
+	f.binaries[platforms[0]] = large
+	for _, b := range builders {
+		err := b.build(t.Context(), f)
+		require.ErrorIs(t, err, errLarge, b.name)
+		require.Regexp(t, `^\S+(x86_64|linux-x64)\S*: it is too large: 80\d{5} bytes, of at most 8000000$`, err.Error())
+	}
+	for path, content := range contents(t, f.out) {
+		require.LessOrEqual(t, len(content), maxArchive, path)
+	}
+	f.binaries[platforms[0]] = make([]byte, maxArchive+1)
+	require.NoError(t, buildNode(t.Context(), f), "a binary may be larger than its package")
 }
 
 // TestRefusals checks versions and binaries that no package may have.

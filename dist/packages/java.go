@@ -111,8 +111,10 @@ func (r mavenRepository) add(artifact, suffix string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
+	if err := writeArchive(path, content); err != nil {
+		return err
+	}
 	for name, content := range map[string][]byte{
-		path:           content,
 		path + ".md5":  fmt.Appendf(nil, "%x", md5.Sum(content)),
 		path + ".sha1": fmt.Appendf(nil, "%x", sha1.Sum(content)),
 	} {

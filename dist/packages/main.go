@@ -59,5 +59,8 @@ func run(ctx context.Context, args []string) error {
 	if built < len(wanted) {
 		return fmt.Errorf("-only: not all of %q are languages", wanted)
 	}
-	return f.writeSums()
+	if err := f.writeSums(); err != nil {
+		return err
+	}
+	return f.printSizes(os.Stdout)
 }
