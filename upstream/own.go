@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -116,6 +117,20 @@ func (c *ownConn) exchange(items []*item, over <-chan struct{}) (err error) {
 	return err
 }
 
+// exchangeUnit is exchange for a unit. What it writes is confirmed by replicas if they are to be waited for.
+func (c *ownConn) exchangeUnit(x *unit, over <-chan struct{}) error {
+	u := c.node.upstream
+	if u.options.WaitReplicas == 0 || !x.write {
+		return c.exchange(x.items, over)
+	}
+	wait := u.wait()
+	err := c.exchange(append(slices.Clip(x.items), wait), over)
+	if err == nil && !isNull(x.last().reply) { // else nothing was written
+		u.confirm(x, wait)
+	}
+	return err
+}
+
 // endedBy runs a function, and end if over is closed meanwhile. Once it has returned, end does not run
 // any more: what end would end may be somebody else's by then.
 func endedBy(over <-chan struct{}, end, run func()) {
@@ -162,7 +177,7 @@ func (u *Upstream) Await(c *call.Call, over <-chan struct{}) {
 		if x.node = n; n != nil {
 			x.compose()
 			conn := n.own(c.DB, c.Proto)
-			if err := conn.exchange(x.items, over); err != nil {
+			if err := conn.exchangeUnit(x, over); err != nil {
 				x.first[0].err = err
 				conn.close()
 			} else {
@@ -176,6 +191,9 @@ func (u *Upstream) Await(c *call.Call, over <-chan struct{}) {
 			x.err = errLost
 			continue
 		default:
+		}
+		if x.reply != nil {
+			break
 		}
 		if _, later := u.judge(x, due); later {
 			pause = min(max(2*pause, minPause), maxPause)
@@ -260,7 +278,7 @@ func (c *ownConn) run(x *unit, over <-chan struct{}) (refusal []byte, err error)
 		}
 		c.lane.db = db
 	}
-	return nil, c.exchange(x.items, over)
+	return nil, c.exchangeUnit(x, over)
 }
 
 // drop gives the connection up.
@@ -324,7 +342,9 @@ func (w *watch) Run(c *call.Call) {
 		c.Reply = nullArray(c)
 		return
 	default:
-		x.reply = x.last().reply
+		if x.reply == nil {
+			x.reply = x.last().reply
+		}
 		if w.watching = false; x.selects() {
 			w.drop()
 		}

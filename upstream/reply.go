@@ -38,6 +38,11 @@ func encode(v resp.Value, proto int) []byte { return resp.Append(nil, &v, proto)
 // isOK reports whether a raw reply is no error.
 func isOK(raw []byte) bool { return len(raw) > 0 && !isError(raw) }
 
+// isNull reports whether a raw reply is a null.
+func isNull(raw []byte) bool {
+	return len(raw) > 0 && (raw[0] == '_' || len(raw) > 2 && raw[0] != ':' && raw[1] == '-' && raw[2] == '1')
+}
+
 // elements returns the raw elements of a raw array, set or push, or nil if it is none.
 func elements(raw []byte) [][]byte {
 	if len(raw) == 0 || !bytes.ContainsRune([]byte("*~>"), rune(raw[0])) {

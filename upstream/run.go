@@ -364,16 +364,11 @@ func (u *Upstream) finish(x *unit) {
 	}
 }
 
-var wordWait = []byte("WAIT")
-
 // addWait adds WAIT behind commands that write.
 func (u *Upstream) addWait(g *group) {
 	for _, x := range g.units {
 		if x.write {
-			g.job.items = append(g.job.items, &item{args: [][]byte{
-				wordWait, strconv.AppendInt(nil, int64(u.options.WaitReplicas), 10),
-				strconv.AppendInt(nil, u.options.WaitTimeout.Milliseconds(), 10),
-			}})
+			g.job.items = append(g.job.items, u.wait())
 			return
 		}
 	}
@@ -385,20 +380,36 @@ func (u *Upstream) checkWait(g *group) {
 	if string(it.args[0]) != string(wordWait) || it.reply == nil {
 		return
 	}
+	for _, x := range g.units {
+		if x.write {
+			u.confirm(x, it)
+		}
+	}
+}
+
+var wordWait = []byte("WAIT")
+
+// wait returns the item that waits for replicas.
+func (u *Upstream) wait() *item {
+	return &item{args: [][]byte{
+		wordWait, strconv.AppendInt(nil, int64(u.options.WaitReplicas), 10),
+		strconv.AppendInt(nil, u.options.WaitTimeout.Milliseconds(), 10),
+	}}
+}
+
+// confirm replaces the reply of a unit that has written if the answer to WAIT says that too few replicas
+// have confirmed it.
+func (u *Upstream) confirm(x *unit, it *item) {
 	n, _ := strconv.Atoi(strings.TrimSpace(string(it.reply[1:])))
-	if it.reply[0] == ':' && n >= u.options.WaitReplicas {
+	if it.reply[0] == ':' && n >= u.options.WaitReplicas || !isOK(x.last().reply) {
 		return
 	}
 	reason := ""
 	if isError(it.reply) {
 		reason = ": " + errorText(it.reply)
 	}
-	for _, x := range g.units {
-		if x.write && isOK(x.last().reply) {
-			x.reply = errorReply(fmt.Sprintf("NOREPLICAS the command has run, but %d of %d replicas have "+
-				"confirmed it%s", n, u.options.WaitReplicas, reason))
-		}
-	}
+	x.reply = errorReply(fmt.Sprintf("NOREPLICAS the command has run, but %d of %d replicas have "+
+		"confirmed it%s", n, u.options.WaitReplicas, reason))
 }
 
 // isProto3 reports whether a call is to be answered in RESP3.

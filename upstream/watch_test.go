@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -119,4 +120,36 @@ func TestWatchAndSelect(t *testing.T) {
 	c = execOf(3, "SET k 1")
 	w.Run(c)
 	require.Equal(t, "-ERR DB index is out of range\r\n", string(c.Reply))
+}
+
+// TestOwnConnectionsWaitForReplicas: EXEC behind WATCH and calls that block wait for replicas as other
+// writes do. What has written nothing does not.
+func TestOwnConnectionsWaitForReplicas(t *testing.T) {
+	exec, popped := "*1\r\n+OK\r\n", "*2\r\n$1\r\nl\r\n$1\r\na\r\n"
+	f := newFake(t, func(args []string) string {
+		switch strings.ToLower(args[0]) {
+		case "wait":
+			return ":0\r\n"
+		case "exec":
+			return exec
+		case "blpop":
+			return popped
+		}
+		return watched("")(args)
+	})
+	u := open(t, "redis+single://"+f.addr, func(o *Options) { o.WaitReplicas, o.WaitTimeout = 1, time.Second })
+	const refusal = "-NOREPLICAS the command has run, but 0 of 1 replicas have confirmed it\r\n"
+	for _, c := range []struct{ exec, popped, wantExec, wantPopped string }{
+		{exec, popped, refusal, refusal},
+		{"*-1\r\n", "*-1\r\n", "*-1\r\n", "*-1\r\n"},
+	} {
+		exec, popped = c.exec, c.popped
+		w := u.Watch(watchOf(0, "k"), nil)
+		run := execOf(0, "SET k 1")
+		w.Run(run)
+		require.Equal(t, c.wantExec, string(run.Reply))
+		pop := newCall("BLPOP l 1")
+		u.Await(pop, nil)
+		require.Equal(t, c.wantPopped, string(pop.Reply))
+	}
 }
