@@ -114,7 +114,7 @@ const replyStack = 7994
 func (in *interp) toReply(c *commands.Ctx, v *lua.Value, depth int) resp.Value {
 	switch v.Kind() {
 	case lua.KindString:
-		return c.Copy(v.Bytes())
+		return c.Copy(in.replyText(v, depth))
 	case lua.KindNumber:
 		return resp.Int(lua.ToInteger(v.Num()))
 	case lua.KindBool:
@@ -160,13 +160,13 @@ func (in *interp) arrayReply(c *commands.Ctx, t *lua.Table, depth int) resp.Valu
 // typedReply returns the reply for a table whose field selects its type.
 func (in *interp) typedReply(c *commands.Ctx, t *lua.Table, depth int) (reply resp.Value, ok bool) {
 	if v := t.Get(fieldErr); v.IsString() {
-		text := strings.TrimRight(resp.CString(string(v.Bytes())), "\r\n")
+		text := strings.TrimRight(resp.CString(string(in.replyText(&v, depth))), "\r\n")
 		table := lua.TableValue(t)
 		in.countError(isCounted(&table), text)
 		return resp.Error(text), true
 	}
 	if v := t.Get(fieldOK); v.IsString() {
-		return resp.Status(resp.OneLine(resp.CString(string(v.Bytes())))), true
+		return resp.Status(resp.OneLine(resp.CString(string(in.replyText(&v, depth))))), true
 	}
 	if v := t.Get(fieldDouble); v.IsNumber() {
 		return doubleReply(v.Num()), true
@@ -190,12 +190,12 @@ func (in *interp) typedReply(c *commands.Ctx, t *lua.Table, depth int) (reply re
 		return resp.Set(elems...), true
 	}
 	if v := t.Get(fieldBigNumber); v.IsString() {
-		return resp.BigNumber(resp.OneLine(string(v.Bytes()))), true
+		return resp.BigNumber(resp.OneLine(string(in.replyText(&v, depth)))), true
 	}
 	if v := t.Get(fieldVerbatim); v.IsTable() {
 		text, format := v.Table().Get(fieldString), v.Table().Get(fieldFormat)
 		if text.IsString() && format.IsString() {
-			return resp.Verbatim(string(text.Bytes())), true
+			return resp.Verbatim(string(in.replyText(&text, depth))), true
 		}
 	}
 	return resp.None, false
@@ -207,6 +207,16 @@ func (in *interp) growReply(n int) {
 	L := in.state.Main()
 	L.GrowScratch(n * int(unsafe.Sizeof(resp.Value{})))
 	L.Step(n + 1)
+}
+
+// replyText returns the bytes of a string, of which the reply gets a copy. Those of elements are charged: a
+// table may have one string many times.
+func (in *interp) replyText(v *lua.Value, depth int) []byte {
+	b := v.Bytes()
+	if depth > 0 {
+		in.state.Main().GrowScratch(len(b))
+	}
+	return b
 }
 
 // doubleReply returns f as a double, or as text if resp.Double cannot hold it.

@@ -1,6 +1,8 @@
 package scripting
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,6 +32,25 @@ func TestFunctionReplyUnderMemoryLimit(t *testing.T) {
 			require.Equal(t, "*2\r\n:1\r\n:2\r\n", byEval)
 			require.Equal(t, byEval, byCall)
 		}
+	}
+}
+
+// TestReplyOfOneStringManyTimes checks that the copies of strings in a reply are charged: a script holds such
+// a string once.
+func TestReplyOfOneStringManyTimes(t *testing.T) {
+	e, c := newTestEngine(t)
+	e.options.MemoryLimit = func() int64 { return 6 << 20 }
+	const script = "local s = string.rep('x', 1024 * 1024) local t = {} " +
+		"for i = 1, COUNT do t[i] = ELEMENT end return t"
+	for _, element := range []string{
+		"s", "{s}", "{ok = s}", "{err = s}", "{big_number = s}", "{map = {[s] = s}}",
+	} {
+		run := func(count string) string {
+			source := strings.NewReplacer("COUNT", count, "ELEMENT", element).Replace(script)
+			return evaluate(e, c, resp.RESP2, evalArgs(source))
+		}
+		require.NotContains(t, run("1"), errNoMemory, element)
+		require.Contains(t, fmt.Sprintf("%.200s", run("64")), errNoMemory, element)
 	}
 }
 
