@@ -3,6 +3,7 @@ package scripting
 import (
 	"runtime"
 	"runtime/metrics"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -152,4 +153,44 @@ var endings = map[string]string{
 	"array far by rawset":  "$-1\r\n",
 	"hash emptied":         "$-1\r\n", // the room of removed keys is used again
 	"recursion in pcall":   "$-1\r\n", // the error is caught
+}
+
+// TestNothingIsHeldAfterAScript checks that a pooled state keeps nothing large of the script that it has run.
+func TestNothingIsHeldAfterAScript(t *testing.T) {
+	const size = 16 << 20
+	if race.Enabled {
+		t.Skip("the race detector multiplies the memory that is measured")
+	}
+	e, c := newTestEngine(t)
+	limit := int64(0)
+	e.options.MemoryLimit = func() int64 { return limit }
+	run := func(source string) { evaluate(e, c, resp.RESP2, evalArgs(source)) }
+	held := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	// What is in the arena is emptied anyway.
+	const used = "local t = {} " +
+		"for i = 1, 100 do local j = i t[i] = function() return j end end "
+	for name, source := range map[string]string{
+		"a register":             "local function f() local s = LONG end f() return 1",
+		"an error":               "error(LONG)",
+		"a caught error":         "pcall(error, LONG) return 1",
+		"an error of a function": "pcall(function() error(LONG) end) return 1",
+		"a closure":              used + "local s = LONG local function f() return #s end f() return 1",
+		"a handler": used + "local s = LONG " +
+			"xpcall(function() pcall(function() end) end, function() return s end)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, limit = range []int64{0, 256 << 20} {
+				run("return 1")
+				before := held()
+				run(strings.Replace(source, "LONG", "string.rep('x', 16 * 1024 * 1024)", 1))
+				require.Less(t, held()-before, int64(size/2), "limit %d", limit)
+			}
+		})
+	}
 }

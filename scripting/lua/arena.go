@@ -67,8 +67,9 @@ func (s *State) Reset() {
 	s.recent = recentNumber{}
 	s.scratch, s.goCalls = 0, 0
 	s.current = s.main
-	if s.Granted-s.Room > keptBytes { // there may be large values in registers of calls that have returned
-		clear(s.main.stack)
+	// What calls that have returned have left may be large. Without a limit Room is more than Granted.
+	if allocated := s.Granted - s.Room; allocated < 0 || allocated > keptBytes {
+		s.main.clear()
 		a.concat = nil
 	}
 }
@@ -86,6 +87,13 @@ func (L *Thread) reset() {
 		L.frames = make([]frame, 0, 4)
 	}
 	L.status = threadRunning
+}
+
+// clear forgets what is left on the stacks, which are empty.
+func (L *Thread) clear() {
+	clear(L.stack)
+	clear(L.frames[:cap(L.frames)])
+	clear(L.protected[:cap(L.protected)])
 }
 
 // Alloc returns an empty slice with capacity n, for the bytes of a string.
