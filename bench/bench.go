@@ -20,6 +20,7 @@ type bench struct {
 	rounds   int
 	length   time.Duration // of a round
 	quick    bool
+	logBytes int64      // of the row start-log
 	shuffle  *rand.Rand // draws the order of the servers in each round
 }
 
@@ -35,7 +36,7 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b := &bench{
 		dir: dir, rounds: o.rounds, length: time.Duration(o.seconds * float64(time.Second)),
-		quick: o.quick, shuffle: rand.New(rand.NewPCG(o.seed, 0)),
+		quick: o.quick, logBytes: int64(o.logMB) * 1e6, shuffle: rand.New(rand.NewPCG(o.seed, 0)),
 	}
 	if b.programs, err = findPrograms(ctx, o, dir, progress); err != nil {
 		return nil, err

@@ -37,6 +37,7 @@ type options struct {
 	markdown string
 	picture  string
 	profile  string
+	logMB    int
 
 	contention bool
 }
@@ -66,6 +67,7 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		"draw what the algorithms admit of three loads to this file (docs/traffic.svg), and stop")
 	flags.StringVar(&o.profile, "profile", "",
 		"write what our server does with its processor time in this row, and stop")
+	flags.IntVar(&o.logMB, "log-mb", 1000, "size of the log that the row start-log starts from, in MB")
 	flags.BoolVar(&o.contention, "contention", false, "simulate contention on up to 64 cores, and stop")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -85,6 +87,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		return o, errors.New("--quick and --full exclude each other")
 	case o.rounds < 1 || o.rounds > 1000:
 		return o, errors.New("--rounds must be from 1 to 1000")
+	case o.logMB < 1:
+		return o, errors.New("--log-mb must be at least 1")
 	case !(o.seconds >= 0.05 && o.seconds <= 3600):
 		return o, errors.New("--seconds must be from 0.05 to 3600")
 	}

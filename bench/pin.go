@@ -15,6 +15,7 @@ type placement struct {
 	server  int    // core of the measured server
 	client  int    // core of this process
 	note    string // why nothing is pinned, for the report
+	spread  bool   // servers may use the client's core, too
 }
 
 // place chooses two of the cores that this process may use.
@@ -63,7 +64,11 @@ func (p placement) command(program string, args ...string) *exec.Cmd {
 	if !p.pinned() {
 		return exec.Command(program, args...)
 	}
-	return exec.Command(p.taskset, append([]string{"-c", strconv.Itoa(p.server), program}, args...)...)
+	on := strconv.Itoa(p.server)
+	if p.spread {
+		on += "," + strconv.Itoa(p.client)
+	}
+	return exec.Command(p.taskset, append([]string{"-c", on, program}, args...)...)
 }
 
 // pinSelf moves every thread of this process to the client's core. A thread starts on

@@ -94,6 +94,8 @@ type row struct {
 	span, parts int
 	// keep fills the keys once, before the first round.
 	keep bool
+	// idle is how many other connections are open.
+	idle int
 }
 
 // fillOf returns the flow that fills a contender's keys, or nil.
@@ -211,7 +213,9 @@ func rows() []row {
 
 // namedRows returns the rows that are measured by name, or with the matrix: they write gigabytes, take long,
 // or need what is not always installed.
-func namedRows() []row { return slices.Concat(storageRows(), stallRows()) }
+func namedRows() []row {
+	return slices.Concat(storageRows(), stallRows(), libraryRows(), crowdRows(), socketRows())
+}
 
 // full returns the whole matrix: every workload at every depth, number of connections,
 // choice of keys and mix. Names are like allow-p16-c50-zipf-1m-denied.

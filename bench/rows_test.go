@@ -103,7 +103,13 @@ func TestFloors(t *testing.T) {
 	}, floorsOf(otherRows()))
 	require.Equal(t, map[string]float64{
 		"everysec-16": 0.9, "everysec-zadd-16": 0.9, "everysec-set-16": 0.9, "always-1": 0.9, "bgsave": 0.5,
-	}, floorsOf(namedRows()))
+		"start-log": 1,
+	}, floorsOf(storageRows()))
+	for floor, rows := range map[float64][]row{1: slices.Concat(stallRows(), crowdRows()), 2: libraryRows()} {
+		for _, r := range rows {
+			require.InDelta(t, floor, r.floor, 0, r.name)
+		}
+	}
 	for _, h := range keyspaces {
 		require.Positive(t, h.floor, h.name)
 	}

@@ -209,7 +209,8 @@ func (b *bench) stalled(ctx context.Context, s *serverProcess, how *stall) (quie
 		return nil, nil, err
 	}
 	if left, err := s.ask("ZCARD", stallKey); err != nil || left != how.left {
-		return nil, nil, errors.Join(err, fmt.Errorf("%w: %q members are left, want %s", errVerdicts, left, how.left))
+		return nil, nil, errors.Join(err,
+			fmt.Errorf("%w: %q members are left, want %s", errVerdicts, left, how.left))
 	}
 	return quiet, loud, nil
 }

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -36,6 +39,10 @@ func storageRows() []row {
 			name:  "bgsave",
 			about: "BGSAVE of a million limiters' keys, and RL.ALLOW 10,000 times a second meanwhile",
 			floor: 0.5, measure: saving,
+		},
+		{
+			name: "start-log", about: "from the start to the first answer, with a log that RL.ALLOW has written",
+			floor: 1, measure: startFromLog,
 		},
 	}
 }
@@ -108,4 +115,69 @@ func saving(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	res := lower(r.name, "seconds of "+r.about, "s", r.target(b.quick), times[0], times[1])
 	res.Ratio = compare(seconds[1], seconds[0])
 	return append(results, res), nil
+}
+
+// startFromLog has our server write a log of RL.ALLOW on a million keys, and compares how long either server
+// takes to start from it.
+func startFromLog(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	const keys, perStretch = 1_000_000, 200_000
+	flags := logFlags(r.name, "no")
+	s, err := b.start(ctx, contender{program: ourServer, flags: flags})
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	size := int64(0)
+	for pick := uniform(keys, 0); size < b.logBytes; {
+		l := &load{
+			address: s.address, flow: rlAllow, pipeline: 100, connections: 10, keys: pick, flows: perStretch,
+			quota: quota{limit: 1_000_000, windowMs: 3_600_000},
+		}
+		if _, err := l.run(ctx); err != nil {
+			return nil, err
+		}
+		if size, err = folderSize(filepath.Join(b.dir, r.name)); err != nil {
+			return nil, err
+		}
+	}
+	filled, err := s.ask("DBSIZE")
+	if err != nil {
+		return nil, err
+	}
+	s.stop()
+	var seconds [2][]float64
+	for range b.rounds {
+		for i, p := range []program{ourServer, redisServer} {
+			began := time.Now()
+			s, err := b.start(ctx, contender{program: p, flags: flags})
+			if err != nil {
+				return nil, err
+			}
+			held, err := s.ask("DBSIZE")
+			s.stop()
+			if err != nil || held != filled {
+				return nil, errors.Join(err, fmt.Errorf("%s has %s keys, not %s", p, held, filled))
+			}
+			seconds[i] = append(seconds[i], s.answered.Sub(began).Seconds())
+		}
+	}
+	ours, theirs := median(seconds[0]), median(seconds[1])
+	say("%d MB, %s keys: ours %.2f s, redis %.2f s", size/1e6, filled, ours, theirs)
+	res := lower(r.name, fmt.Sprintf("%s, of %d MB", r.about, size/1e6), "s", r.target(b.quick),
+		figure{Name: "ours", Value: ours}, figure{Name: "redis", Value: theirs})
+	res.Ratio = compare(seconds[1], seconds[0])
+	res.Missed = missed(res.Ratio.OfMedians, res.Floor)
+	return []result{res}, nil
+}
+
+// folderSize returns the size of the files in a folder.
+func folderSize(folder string) (size int64, err error) {
+	files, err := os.ReadDir(folder)
+	for _, f := range files {
+		info, infoErr := f.Info()
+		if err = errors.Join(err, infoErr); infoErr == nil {
+			size += info.Size()
+		}
+	}
+	return size, err
 }

@@ -47,6 +47,8 @@ type side struct {
 	filled bool   // once is enough: see row.keep
 	suffix string // of the comparison's name in the report
 	rounds []round
+
+	idleBytes float64 // memory of each of the row's idle connections
 }
 
 // A measurement is the closed loop of a row.
@@ -106,6 +108,14 @@ func (b *bench) alternate(ctx context.Context, r row, contenders []contender, sa
 		if err := m.prepare(ctx, s); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
+		conns, bytes, err := server.idlers(r.idle)
+		for _, conn := range conns {
+			defer conn.Close()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		s.idleBytes = bytes
 		if c.replica {
 			if s.sink, err = attach(s.address); err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
