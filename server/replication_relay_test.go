@@ -32,6 +32,7 @@ type relay struct {
 	flips   [2]int  // the place of the byte that is changed; -1: none
 	holds   [2]int  // how many bytes are carried; -1: all
 	carried [2]int  // on the latest connection
+	passed  [2]int  // likewise, with what is being carried
 	flipped [2]bool // on any, since the place was set
 	conns   []net.Conn
 	tapes   [][2][]byte // what each connection has carried, if keeping
@@ -91,6 +92,14 @@ func (r *relay) hold(w way, n int) {
 	r.cond.Broadcast()
 }
 
+// freeze keeps back everything from now on, and returns after how many bytes.
+func (r *relay) freeze(w way) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.holds[w] = r.passed[w]
+	return r.passed[w]
+}
+
 // state returns how many bytes the latest connection has carried, and whether one was changed.
 func (r *relay) state(w way) (carried int, flipped bool) {
 	r.mu.Lock()
@@ -145,7 +154,7 @@ func (r *relay) serve(in net.Conn) {
 		return
 	}
 	r.mu.Lock()
-	r.conns, r.carried = append(r.conns, in, out), [2]int{}
+	r.conns, r.carried, r.passed = append(r.conns, in, out), [2]int{}, [2]int{}
 	number := len(r.tapes)
 	r.tapes = append(r.tapes, [2][]byte{})
 	if r.closed {
@@ -167,7 +176,7 @@ func (r *relay) carry(w way, number int, from, to net.Conn) {
 	for n := 0; ; {
 		got, err := from.Read(b)
 		for piece := b[:got]; len(piece) > 0; {
-			m := r.pass(w, n, piece)
+			m := r.pass(w, number, n, piece)
 			if m == 0 {
 				return
 			}
@@ -194,7 +203,7 @@ func (r *relay) carry(w way, number int, from, to net.Conn) {
 
 // pass changes what is to be changed of a piece at a place, and returns how much of it may be carried. It
 // waits while that is nothing, and returns 0 when the relay is closed.
-func (r *relay) pass(w way, at int, piece []byte) int {
+func (r *relay) pass(w way, number, at int, piece []byte) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.holds[w] >= 0 && r.holds[w] <= at && !r.closed {
@@ -206,6 +215,9 @@ func (r *relay) pass(w way, at int, piece []byte) int {
 	n := len(piece)
 	if r.holds[w] >= 0 {
 		n = min(n, r.holds[w]-at)
+	}
+	if number == len(r.tapes)-1 {
+		r.passed[w] = at + n
 	}
 	if i := r.flips[w] - at; i >= 0 && i < n {
 		piece[i] ^= 1 << (r.flips[w] % 8)
@@ -349,8 +361,7 @@ func TestDelayedStream(t *testing.T) {
 		r.follow(replica)
 		master.fill(t, "SET k 1")
 		f.sameHistory(replica, master)
-		n, _ := r.state(toReplica)
-		r.hold(toReplica, n)
+		n := r.freeze(toReplica)
 		master.fill(t, "SET k 2")
 		require.Equal(t, ":0", f.wait(master.wire, "1", "1"))
 		require.Equal(t, "$1\r\n1", replica.do(t, "GET k"))
@@ -362,16 +373,14 @@ func TestDelayedStream(t *testing.T) {
 		require.Equal(t, ":1", f.wait(master.wire, "1", "0"))
 		require.Equal(t, "$1\r\n2", replica.do(t, "GET k"))
 
-		n, _ = r.state(toMaster)
-		r.hold(toMaster, n) // the replica has it, and its confirmation does not arrive
+		r.freeze(toMaster) // the replica has it, and its confirmation does not arrive
 		master.fill(t, "SET k 3")
 		f.until(func() bool { return replica.do(t, "GET k") == "$1\r\n3" })
 		require.Equal(t, ":0", f.wait(master.wire, "1", "1"))
 		r.hold(toMaster, -1)
 		require.Equal(t, ":1", f.wait(master.wire, "1", "0"))
 
-		n, _ = r.state(toReplica)
-		r.hold(toReplica, n)
+		r.freeze(toReplica)
 		master.fill(t, "SET k 4")
 		replica.jump(t, 61*time.Second)
 		f.until(func() bool { return replica.field(t, "master_link_status") == "down" })
