@@ -363,7 +363,7 @@ func TestDelayedStream(t *testing.T) {
 		f.sameHistory(replica, master)
 		n := r.freeze(toReplica)
 		master.fill(t, "SET k 2")
-		require.Equal(t, ":0", f.wait(master.wire, "1", "1"))
+		require.Equal(t, ":0", f.wait(master.wire, "2", "1"), "nobody has confirmed it")
 		require.Equal(t, "$1\r\n1", replica.do(t, "GET k"))
 		require.Equal(t, "up", replica.field(t, "master_link_status"))
 		r.hold(toReplica, n+10) // within the command

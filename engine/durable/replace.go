@@ -117,7 +117,7 @@ func (l *loader) check(f io.ReaderAt, size int64, at History, progressed func())
 	switch {
 	case errors.Is(err, ErrUnsupported) || errors.Is(err, ErrVersion):
 		if !o.NoChecksum && rdb.Damaged(f, size) { // so another copy may do
-			return fmt.Errorf("the checksum is wrong, and %s", err)
+			return errors.New("the checksum is wrong, and " + err.Error()) // it is not unsupported
 		}
 		return explainUnsupported(err)
 	case err != nil:
