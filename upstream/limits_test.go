@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -118,4 +119,39 @@ func TestMaxUnitsOfLeases(t *testing.T) {
 	}
 	require.Less(t, u.locals.leased.Load(), int64(200))
 	require.Greater(t, u.locals.leased.Load(), int64(100))
+}
+
+// TestWaitOutlastsTimeout: the time for which replicas are waited for is not the node's time to answer. A node
+// without replicas is not away.
+func TestWaitOutlastsTimeout(t *testing.T) {
+	t.Parallel()
+	r := startRedis(t)
+	u := open(t, "redis+single://"+r.Addr(), func(o *Options) {
+		o.Timeout, o.WaitReplicas, o.WaitTimeout = 500*time.Millisecond, 1, 600*time.Millisecond
+	})
+	for range 3 {
+		require.Equal(t, "-NOREPLICAS the command has run, but 0 of 1 replicas have confirmed it\r\n",
+			u.do("SET k v")[0])
+	}
+	require.Contains(t, u.status("node0"), "state=ok,away_seconds=0")
+	require.Contains(t, u.status("node0"), "failures=0")
+}
+
+// TestWaitOfTransactions: EXEC waits for replicas, also behind WATCH, unless it is aborted.
+func TestWaitOfTransactions(t *testing.T) {
+	t.Parallel()
+	r := startRedis(t)
+	u := open(t, "redis+single://"+r.Addr(), func(o *Options) {
+		o.WaitReplicas, o.WaitTimeout = 1, 20*time.Millisecond
+	})
+	const noReplicas = "-NOREPLICAS the command has run, but 0 of 1 replicas have confirmed it\r\n"
+	require.Equal(t, noReplicas, u.exec("RL.ALLOW k 2 1h"))
+	require.Equal(t, noReplicas, u.execWatched("w", "RL.ALLOW k 2 1h"))
+	watching := newCall("EXISTS w")
+	watching.Args[0] = []byte("WATCH")
+	w := u.Watch(watching, nil)
+	require.Equal(t, noReplicas, u.do("SET w 1")[0])
+	c := newExec("RL.ALLOW k 2 1h")
+	w.Run(c)
+	require.Equal(t, "*-1\r\n", string(c.Reply))
 }

@@ -321,7 +321,7 @@ func (w *watch) Run(c *call.Call) {
 		return
 	}
 	x.compose()
-	over, cancel := u.within(u.options.Timeout)
+	over, cancel := u.within(u.answering())
 	defer cancel()
 	refusal, err := w.conn.run(x, over)
 	var notSent *unsent

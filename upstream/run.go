@@ -167,7 +167,7 @@ func (u *Upstream) send(units []*unit, due time.Time) {
 	done.Add(len(groups))
 	for i := range groups {
 		g := &groups[i]
-		g.job.due, g.job.done = due.Add(u.options.Timeout), &done
+		g.job.due, g.job.done = due.Add(u.answering()), &done
 		if u.options.WaitReplicas > 0 {
 			u.addWait(g)
 		}

@@ -154,13 +154,21 @@ func (u *Upstream) retain(keep map[*node]bool) {
 	}
 }
 
+// answering returns how long a round trip may take, with WAIT.
+func (u *Upstream) answering() time.Duration {
+	if u.options.WaitReplicas == 0 {
+		return u.options.Timeout
+	}
+	return u.options.Timeout + u.options.WaitTimeout
+}
+
 // clientOptions returns what all connections have in common. PoolSize must be set.
 func (u *Upstream) clientOptions(addr string) *redis.Options {
 	o := &u.options
 	return &redis.Options{
 		Addr: addr, Username: o.Address.Username, Password: o.Address.Password,
 		Dialer:      u.dialer(),
-		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
+		DialTimeout: o.Timeout, ReadTimeout: u.answering(), WriteTimeout: o.Timeout, PoolTimeout: o.Timeout,
 		MaxRetries: -1, DialerRetries: 1, DisableIdentity: true,
 		MaintNotificationsConfig: noMaintNotifications(),
 	}

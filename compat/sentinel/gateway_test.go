@@ -199,6 +199,9 @@ func TestGatewayFailover(t *testing.T) {
 			old.kill()
 			s.awaitNewMaster(t)
 			s.setDownAfter(t, calm)
+			awaitAnswers(t, askers[:2], 2*windowLimit)
+			old.start(t) // or there are not two replicas to confirm anything
+			s.awaitReplica(t, old)
 			awaitAnswers(t, askers, 2*windowLimit)
 			stop()
 
