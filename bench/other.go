@@ -69,6 +69,12 @@ func otherRows() []row {
 			name: "tls", about: "redis-benchmark over TLS, with client certificates",
 			measure: overTLS, floor: 0.75,
 		},
+		{
+			name: "gateway",
+			about: "a decision by a gateway before three redis-servers, all on one core, against other ways; " +
+				"us of gateway and nodes together",
+			measure: overCluster, floor: 2, quick: true, // at most half a round trip a decision; see routes
+		},
 	}
 }
 

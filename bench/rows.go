@@ -230,12 +230,7 @@ func full() []row {
 		keys uint64
 		zipf bool
 	}
-	out := []row{{
-		name: "gateway",
-		about: "a decision by a gateway before three redis-servers, all on one core, against other ways; " +
-			"us of gateway and nodes together",
-		measure: overCluster,
-	}}
+	var out []row
 	for _, w := range []workload{
 		{"ping", "PING", both(ping), false},
 		{"incr", "INCR and EXPIRE", both(incr), false},

@@ -100,6 +100,7 @@ func TestFloors(t *testing.T) {
 	require.Equal(t, map[string]float64{
 		"inside": 1, "cores": 1.8, "same-rate": 1, "window": 0.5, "memory": 1, "collector": 1 / 1.2,
 		"storm": 0.5, "sync": 0.5, "waits": 0, "start": 1, "benchmark": 0, "tls": 0.75,
+		"gateway": 2,
 	}, floorsOf(otherRows()))
 	require.Equal(t, map[string]float64{
 		"everysec-16": 0.9, "everysec-zadd-16": 0.9, "everysec-set-16": 0.9, "always-1": 0.9, "bgsave": 0.5,
@@ -152,7 +153,7 @@ func TestChoose(t *testing.T) {
 	require.Len(t, matrix, len(namedRows())+len(full()))
 	quick, err := choose("", true, false)
 	require.NoError(t, err)
-	require.Equal(t, []string{"ping-16", "allow-1", "allow-16"}, names(quick))
+	require.Equal(t, []string{"ping-16", "allow-1", "allow-16", "gateway"}, names(quick))
 	named, err := choose("zadd-16, ping-1,evalsha-p16-c50-*-10k-denied", true, false)
 	require.NoError(t, err)
 	require.Equal(t,
