@@ -295,7 +295,8 @@ func TestUpstreamMetrics(t *testing.T) {
 				Wall:      func() int64 { return 1_700_000_000_000_000 },
 			}),
 			Upstream: statusOnly{facts: []call.Fact{
-				{Name: "upstream_state", Value: "ok"}, {Name: "upstream_degraded", Value: "7"},
+				{Name: "upstream_state", Value: "ok"},
+				{Name: "upstream_degraded", Value: "7"},
 				{Name: "upstream_degraded_since", Value: row.since},
 				{Name: "upstream_node0", Value: "addr=h:1,state=away,away_seconds=1"},
 			}},

@@ -42,8 +42,8 @@ func requireDecisions(t *testing.T, u *Upstream, round string) {
 			"RL.ALLOW b"+key+" 2 1h ALGO BUCKETS 6", "RL.ALLOW g"+key+" 2 1h ALGO GCRA 2",
 			"RL.ALLOW c"+key+" 2 1h ALGO COUNTER")...), key)
 		hold := "{r" + key + "} "
-		require.Equal(t, "*5 :2 :2 :0 :0 :T *2 :1 :0 :1 ", untimed(u.do("RL.RESERVE "+hold+"2 1h 2 HOLD 1h ID x",
-			"RL.SETTLE "+hold+"x 1", "RL.RESET "+hold)...), key)
+		require.Equal(t, "*5 :2 :2 :0 :0 :T *2 :1 :0 :1 ", untimed(u.do(
+			"RL.RESERVE "+hold+"2 1h 2 HOLD 1h ID x", "RL.SETTLE "+hold+"x 1", "RL.RESET "+hold)...), key)
 	}
 }
 

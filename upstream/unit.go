@@ -93,8 +93,8 @@ func (x *unit) selects() bool {
 	})
 }
 
-// unwrap returns the error of the command that has ended a script, instead of that of the script, around which
-// engines before 7.0 put its place.
+// unwrap returns the error of the command that has ended a script, instead of that of the script, which
+// engines before 7.0 answer with its place.
 func unwrap(reply []byte) []byte {
 	if !bytes.HasPrefix(reply, []byte("-ERR Error running script")) {
 		return reply

@@ -56,8 +56,8 @@ func (k *Call) Bound(most int64) resp.Value {
 		return resp.None
 	}
 	if units := k.Units(); units > most {
-		return resp.Error(fmt.Sprintf("ERR the call can add %d units to a log, which upstream-max-units (%d) "+
-			"forbids; use ALGO BUCKETS or ALGO GCRA for more", units, most))
+		return resp.Error(fmt.Sprintf("ERR the call can add %d units to a log, which upstream-max-units (%d)"+
+			" forbids; use ALGO BUCKETS or ALGO GCRA for more", units, most))
 	}
 	return resp.None
 }

@@ -127,8 +127,8 @@ func (k *Call) refusal(n []item) resp.Value {
 		return commands.ErrNoRefund
 	case codeExcess:
 		if k.most > 0 && k.most < limiter.MaxCost {
-			return resp.Error(fmt.Sprintf("ERR actual must be at most upstream-max-units (%d) above the estimate",
-				k.most))
+			return resp.Error(fmt.Sprintf("ERR actual must be at most upstream-max-units (%d) above the "+
+				"estimate", k.most))
 		}
 		return commands.ErrActualLarge
 	case codeNotInteger:
