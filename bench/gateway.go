@@ -103,8 +103,8 @@ func overCluster(ctx context.Context, b *bench, r row, say say) ([]result, error
 		if _, ok := first[way.pipeline]; !ok {
 			first[way.pipeline] = c
 			results = append(results, lower(r.name+"-trips-"+strconv.Itoa(way.pipeline),
-				"round trips of "+r.about, "", way.floor*r.target(b.quick), figure{Name: way.name, Value: c.trips},
-				figure{Name: "one for each", Value: 1}))
+				"round trips of "+r.about, "", way.floor*r.target(b.quick),
+				figure{Name: way.name, Value: c.trips}, figure{Name: "one for each", Value: 1}))
 			continue
 		}
 		reference := first[way.pipeline]

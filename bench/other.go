@@ -71,8 +71,8 @@ func otherRows() []row {
 		},
 		{
 			name: "gateway",
-			about: "a decision by a gateway before three redis-servers, all on one core, against other ways; " +
-				"us of gateway and nodes together",
+			about: "a decision by a gateway before three redis-servers, all on one core, against other " +
+				"ways; us of gateway and nodes together",
 			measure: overCluster, floor: 2, quick: true, // at most half a round trip a decision; see routes
 		},
 	}

@@ -63,8 +63,8 @@ func TestRefusedFunctions(t *testing.T) {
 	}
 }
 
-// TestMaxUnits: a call that could add more units to logs than upstream-max-units is refused before it is sent,
-// and any other is not.
+// TestMaxUnits: a call that could add more units to logs than upstream-max-units is refused before it is
+// sent, and any other is not.
 func TestMaxUnits(t *testing.T) {
 	t.Parallel()
 	r := startRedis(t)
@@ -77,7 +77,7 @@ func TestMaxUnits(t *testing.T) {
 		reply := u.do(line)[0]
 		require.Regexp(t, `^-ERR the call can add \d+ units to a log, which upstream-max-units \(100\) `+
 			"forbids; use ALGO BUCKETS or ALGO GCRA for more\r\n$", reply, line)
-		require.Equal(t, "*2\r\n+OK\r\n"+reply, u.exec("SET s 1", line), "the others run, as in EXEC of a server")
+		require.Equal(t, "*2\r\n+OK\r\n"+reply, u.exec("SET s 1", line), "the others run")
 	}
 	require.Equal(t, ":0\r\n", u.do("EXISTS k {k} l")[0])
 	for line, want := range map[string]string{
@@ -122,8 +122,8 @@ func TestMaxUnitsOfLeases(t *testing.T) {
 	require.Greater(t, u.locals.leased.Load(), int64(100))
 }
 
-// TestWaitOutlastsTimeout: the time for which replicas are waited for is not the node's time to answer. A node
-// without replicas is not away.
+// TestWaitOutlastsTimeout: the time for which replicas are waited for is not the node's time to answer. A
+// node without replicas is not away.
 func TestWaitOutlastsTimeout(t *testing.T) {
 	t.Parallel()
 	r := startRedis(t)

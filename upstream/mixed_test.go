@@ -82,7 +82,9 @@ func startMixed(t *testing.T, masters ...oracle.Options) []string {
 }
 
 func openCluster(t *testing.T, addrs []string) *Upstream {
-	return open(t, "redis+cluster://"+strings.Join(addrs, ","), func(o *Options) { o.Timeout = 20 * time.Second })
+	return open(t, "redis+cluster://"+strings.Join(addrs, ","), func(o *Options) {
+		o.Timeout = 20 * time.Second
+	})
 }
 
 // TestMixedCluster has one node whose user lacks FUNCTION and FCALL, which is all that the gateway notices of
