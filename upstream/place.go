@@ -64,3 +64,9 @@ func PlaceOf(cmd *commands.Command) call.Place {
 func hasTip(cmd *commands.Command, tips ...string) bool {
 	return slices.ContainsFunc(cmd.Tips, func(tip string) bool { return slices.Contains(tips, tip) })
 }
+
+// Place returns where the calls of a command run.
+func (u *Upstream) Place(cmd *commands.Command) call.Place { return PlaceOf(cmd) }
+
+// Clustered reports whether the upstream is a cluster, as far as that is known.
+func (u *Upstream) Clustered() bool { return u.topology.Load().kind == Cluster }
