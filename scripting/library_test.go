@@ -38,8 +38,8 @@ func TestDumpIsWhatRedisLoads(t *testing.T) {
 	require.Equal(t, "$4\r\nkept\r\n", doCommand(e, c, "FCALL", "mine", "0"))
 }
 
-// TestMissingFunctionsFailBeforeTheirArguments has the errors of redis-server 7.0.15 for what a library may not
-// call while it is loaded.
+// TestMissingFunctionsFailBeforeTheirArguments has the errors of redis-server 7.0.15 for what a library
+// may not call while it is loaded.
 func TestMissingFunctionsFailBeforeTheirArguments(t *testing.T) {
 	e, c := newTestEngine(t)
 	const missing = "user_function:3: Script attempted to access nonexistent global variable '%s'"
@@ -59,7 +59,8 @@ func TestMissingFunctionsFailBeforeTheirArguments(t *testing.T) {
 		if want == "" {
 			text = "user_function:2: attempt to call local 'x' (a nil value)"
 		}
-		reply := doCommand(e, c, "FUNCTION", "LOAD", "#!lua name=l\nlocal function f() local x x() end\n"+code)
+		const head = "#!lua name=l\nlocal function f() local x x() end\n"
+		reply := doCommand(e, c, "FUNCTION", "LOAD", head+code)
 		require.Equal(t, "-ERR Error registering functions: ERR "+text+"\r\n", reply, code)
 	}
 }

@@ -33,9 +33,9 @@ func (p *pool[T]) next() *T {
 }
 
 // reset clears those in use. None of them is used afterwards.
-func (p *pool[T]) reset(clear func(*T)) {
+func (p *pool[T]) reset(empty func(*T)) {
 	for _, object := range p.objects[:p.inUse] {
-		clear(object)
+		empty(object)
 	}
 	p.inUse = 0
 }

@@ -14,8 +14,8 @@ type Bindings struct {
 	partial bool
 }
 
-// Partial returns bindings for code that also runs while its state lacks values. A function that is missing is
-// an error before its arguments are evaluated, as in ordinary code.
+// Partial returns bindings for code that also runs while its state lacks values. A function that is
+// missing is an error before its arguments are evaluated, as in ordinary code.
 func (b *Bindings) Partial() *Bindings {
 	partial := *b
 	partial.partial = true

@@ -25,7 +25,9 @@ func sealedState() *lua.State {
 			}
 			return L.Return(lua.String(text))
 		})
-		fn.SetSiteFunction(func(_ *lua.Thread, site *lua.CallSite, r *lua.Registers, _ int) (lua.Value, bool) {
+		fn.SetSiteFunction(func(
+			_ *lua.Thread, site *lua.CallSite, r *lua.Registers, _ int,
+		) (lua.Value, bool) {
 			text := ""
 			for _, arg := range site.Args {
 				v := arg.Constant
@@ -75,7 +77,7 @@ func TestBoundCodeIsTheSame(t *testing.T) {
 		"local function f(...) return host.list(...) end return f(1, 2), host.list(f(3), f(4, 5))",
 		"local x = 3 return pcall(function() return host.list(x), host.fail(x, 'a') end)",
 		"local x = 3 return pcall(host.fail, x), pcall(host.list, x)",
-		"local ok, e = pcall(function() local y = host.fail('p', tostring(1)) end) return ok, e, host.list(e)",
+		"local ok, e = pcall(function() local y = host.fail('p', tostring(1)) end) return ok, host.list(e)",
 		"local x = 3\nlocal y = x .. host.fail(x)",
 		"return select('#', (host.list(1, 2))), host.list(string.sub('abc', 2), string.rep('x', 3))",
 		"local t = {} t[host.list(1)], t[2] = host.list(2), host.list('k') return t['1,'], t[2]",

@@ -28,8 +28,13 @@ var directFunctions = map[boundName]directFunction{
 
 // singleFunctions are other library functions that always have one result.
 var singleFunctions = []boundName{
-	{"string", "char"}, {"string", "format"}, {"string", "lower"}, {"string", "rep"}, {"string", "sub"},
-	{"string", "upper"}, {"table", "concat"},
+	{"string", "char"},
+	{"string", "format"},
+	{"string", "lower"},
+	{"string", "rep"},
+	{"string", "sub"},
+	{"string", "upper"},
+	{"table", "concat"},
 }
 
 // setDirect gives the functions of the globals their shortcuts.

@@ -39,7 +39,8 @@ func stringFormat(L *Thread) int {
 			format = format[1:]
 			continue
 		}
-		if v := L.Get(arg + 1); v.kind == KindString && strings.HasPrefix(format, "s") && strings.IndexByte(v.Str(), 0) < 0 {
+		v := L.Get(arg + 1)
+		if strings.HasPrefix(format, "s") && v.kind == KindString && strings.IndexByte(v.Str(), 0) < 0 {
 			b = append(L.GrowBuffer(b, len(v.Str())), v.Str()...)
 			arg++
 			format = format[1:]

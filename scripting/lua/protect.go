@@ -14,8 +14,8 @@ type protection struct {
 	handler         errorHandler
 }
 
-// NewPCall returns a pcall, which returns what catch makes of an error. fn does the same by ProtectedCall: it is
-// called by functions of the host, and where there is no argument.
+// NewPCall returns a pcall, which returns what catch makes of an error. fn does the same by
+// ProtectedCall: it is called by functions of the host, and where there is no argument.
 func (L *Thread) NewPCall(fn GoFunction, catch CatchFunction) *Function {
 	f := L.NewFunction(fn)
 	f.host.catch = catch
