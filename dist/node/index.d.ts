@@ -85,6 +85,8 @@ export interface FaultOptions {
   times?: number;
   /** Delays the effect, in real time. */
   afterMs?: number;
+  /** Delays the effect until the fault is removed, by remove, clear or reset. */
+  untilRemoved?: boolean;
   /** The error reply of kind refuse, code word first: 'ERR it broke'. */
   text?: string;
 }
@@ -108,12 +110,16 @@ export interface FaultState {
   hits: number;
   after: number;
   text: string;
+  until: '' | 'removed';
 }
 
 export interface Fault {
   readonly id: number;
   /** Resolves to how many commands were affected. */
   hits(): Promise<number>;
+  /** Resolves when the fault has affected a command, which may still be delayed. */
+  met(): Promise<void>;
+  /** Removes it. Delays under way continue, except those with untilRemoved, which end. */
   remove(): Promise<void>;
 }
 

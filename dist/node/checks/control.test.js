@@ -2,6 +2,7 @@
 // The clock, faults and plain commands.
 
 const assert = require('node:assert/strict');
+const net = require('node:net');
 const { after, before, beforeEach, test } = require('node:test');
 const { ReplyError, startServer } = require('zlimit');
 
@@ -67,7 +68,7 @@ test('faults', async () => {
     error instanceof ReplyError && error.message === 'ERR it broke' && error.stack.includes('control.test.js'));
   assert.equal(await fault.hits(), 1);
   assert.deepEqual(await server.faults.list(), [
-    { id: fault.id, kind: 'refuse', on: 'set', left: 1, hits: 1, after: 0, text: 'ERR it broke' },
+    { id: fault.id, kind: 'refuse', on: 'set', left: 1, hits: 1, after: 0, text: 'ERR it broke', until: '' },
   ]);
   await fault.remove();
   assert.equal(await server.command('SET', 'k', 'v'), 'OK');
@@ -88,6 +89,50 @@ test('faults', async () => {
 
   await assert.rejects(server.faults.inject({ kind: 'flood' }), /faults\.inject: ERR kind must be/);
   await assert.rejects(server.faults.inject({ kind: 'oom', After: 1 }), TypeError);
+});
+
+test('what a client sees of each kind, and what has run', async () => {
+  for (const [fault, why, hits] of [
+    [{ kind: 'drop-reply' }, /has closed the connection|ECONNRESET/, 1],
+    [{ kind: 'close' }, /has closed the connection|ECONNRESET/, 0],
+    [{ kind: 'loading' }, /^ReplyError: LOADING /, 0],
+    [{ kind: 'oom' }, /^ReplyError: OOM /, 0],
+    [{ kind: 'readonly' }, /^ReplyError: READONLY /, 0],
+    [{ kind: 'refuse', text: 'MINE no' }, /^ReplyError: MINE no/, 0],
+  ]) {
+    await server.reset();
+    const injected = await server.faults.inject({ ...fault, on: 'INCR' });
+    await assert.rejects(server.command('INCR', 'n'), why);
+    assert.equal(await injected.hits(), 1);
+    assert.equal(await server.command('GET', 'n'), hits ? String(hits) : null, fault.kind);
+  }
+  await server.faults.inject({ kind: 'noscript' });
+  await assert.rejects(server.command('EVALSHA', 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db', 0), /^ReplyError: NOSCRIPT /);
+});
+
+test('a muted command has run, and its connection stays open', async () => {
+  const muted = await server.faults.inject({ kind: 'mute', on: 'INCR' });
+  const client = net.connect({ host: server.host, port: server.port });
+  client.write('INCR n\r\nPING\r\n');
+  await muted.met();
+  while (await server.command('GET', 'n') !== '1') { /* it may be on its way */ }
+  assert.match(await server.command('CLIENT', 'LIST'), new RegExp(` addr=127\\.0\\.0\\.1:${client.localPort} `));
+  assert.equal(client.bytesRead, 0);
+  client.destroy();
+});
+
+test('a command that waits until its fault is removed', async () => {
+  for (const release of [(fault) => fault.remove(), () => server.faults.clear(), () => server.reset()]) {
+    const held = await server.faults.inject({ kind: 'delay', on: 'INCR', untilRemoved: true });
+    let replied = false;
+    const reply = server.command('INCR', 'n').finally(() => { replied = true; });
+    await held.met();
+    assert.equal(await server.command('EXISTS', 'n'), 0);
+    assert.ok(!replied);
+    await release(held);
+    assert.equal(await reply, 1);
+    await server.reset();
+  }
 });
 
 test('clients that a test kills or blocks', async () => {

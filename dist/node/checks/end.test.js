@@ -87,12 +87,17 @@ test('a failed test shows the log', async (t) => {
   const file = path.join(directory(t), 'failing.test.js');
   fs.writeFileSync(file, `const { test } = require('node:test');
     const { startServer } = require(${JSON.stringify(require.resolve('zlimit'))});
-    test('fails', async (t) => { await startServer({ test: t }); throw new Error('it broke'); });`);
+    test('fails', async (t) => {
+      const server = await startServer({ test: t });
+      await server.command('DEBUG', 'LOG', 'this was logged');
+      throw new Error('it broke');
+    });`);
   const { NODE_TEST_CONTEXT: _, ...env } = process.env; // of this run, not of that one
   const { code, stdout } = await result(spawn(process.execPath, ['--test', file], { env }));
   assert.equal(code, 1);
   assert.match(stdout, /log of zlimit at redis:/);
   assert.match(stdout, /listens on 127\.0\.0\.1/);
+  assert.match(stdout, /this was logged/);
 });
 
 const command = path.join(path.dirname(require.resolve('zlimit/package.json')), 'bin', 'zlimit.js');

@@ -1,6 +1,9 @@
 'use strict';
 
+const { setTimeout } = require('node:timers'); // before a test can replace the global one by a fake timer
 const { control } = require('./clock');
+
+const POLLING_MS = 1;
 
 const OPTIONS = { on: 'ON', times: 'TIMES', afterMs: 'AFTER', text: 'TEXT' };
 
@@ -12,12 +15,12 @@ class Faults {
     this.#send = send;
   }
 
-  /** Injects a fault: {kind, on, times, afterMs, text}. Resolves to the fault. */
-  async inject({ kind, ...options }) {
-    const args = [kind];
+  /** Injects a fault: {kind, on, times, afterMs, untilRemoved, text}. Resolves to the fault. */
+  async inject({ kind, untilRemoved = false, ...options }) {
+    const args = untilRemoved ? [kind, 'UNTIL', 'REMOVED'] : [kind];
     for (const [name, value] of Object.entries(options)) {
       if (!Object.hasOwn(OPTIONS, name)) {
-        throw new TypeError(`faults.inject: there is no option ${name}; there are kind, ` +
+        throw new TypeError(`faults.inject: there is no option ${name}; there are kind, untilRemoved, ` +
           Object.keys(OPTIONS).join(', '));
       }
       if (value !== undefined) {
@@ -67,6 +70,13 @@ class Fault {
   async hits() {
     const fault = (await this.#faults.list()).find(({ id }) => id === this.id);
     return fault ? fault.hits : 0;
+  }
+
+  /** Resolves when the fault has affected a command, which may still be delayed. */
+  async met() {
+    while (await this.hits() === 0) {
+      await new Promise((resolve) => { setTimeout(resolve, POLLING_MS); });
+    }
   }
 
   async remove() {

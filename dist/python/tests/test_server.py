@@ -2,8 +2,10 @@
 
 import gc
 import os
+import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -117,18 +119,53 @@ def test_faults():
             assert permanent.hits == 0
             faults.inject("delay", after=timedelta(milliseconds=1))
             assert client.get("n") == "2"
-            faults.inject("mute", on="GET")
-            faults.clear()
-            assert client.get("n") == "2"
         for wrong, text in [
             (dict(kind="explode"), "kind must be"),
             (dict(kind="refuse"), "REFUSE needs TEXT"),
+            (dict(kind="delay", on="DEBUG"), "ON must be a command"),
             (dict(kind="close", times=0), "TIMES must be"),
             (dict(kind="close", on="NOSUCH"), "ON must be a command"),
             (dict(kind="delay", after=timedelta(days=2)), "AFTER must be"),
         ]:
             with pytest.raises(zlimit.ReplyError, match=text):
                 faults.inject(**wrong)
+
+
+def test_muted_command_has_run():
+    with zlimit.Server() as server:
+        muted = server.faults.inject("mute", on="INCR")
+        with socket.create_connection((server.host, server.port)) as client:
+            client.sendall(b"INCR n\r\nPING\r\n")
+            muted.wait()
+            while server.execute("GET", "n") != "1":
+                pass  # it may be on its way
+            host, port = client.getsockname()
+            assert f" addr={host}:{port} " in server.execute("CLIENT", "LIST"), "the connection stays open"
+            client.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                client.recv(1)
+
+
+def test_delay_until_removed():
+    with zlimit.Server() as server, ThreadPoolExecutor() as pool, server.client() as client:
+        for release in [lambda fault: fault.remove(), lambda _: server.faults.clear(), lambda _: server.reset()]:
+            held = server.faults.inject("delay", on="INCRBY", until_removed=True)
+            reply = pool.submit(client.incr, "n")
+            held.wait()
+            assert (held.hits, held.left) == (1, 0)
+            assert server.execute("EXISTS", "n") == 0
+            assert not reply.done()
+            release(held)
+            assert reply.result() == 1
+            server.reset()
+        refused = server.faults.inject("refuse", text="ERR late", until_removed=True)
+        reply = pool.submit(client.incr, "n")
+        refused.wait()
+        refused.remove()
+        with pytest.raises(redis.exceptions.ResponseError, match="late"):
+            reply.result()
+        with pytest.raises(TimeoutError, match="no command within 0 s"):
+            server.faults.inject("delay", until_removed=True).wait(timeout=0)
 
 
 def test_reset():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import Any, Callable, Literal
 
 ALWAYS = -1
 """The ``times`` of a permanent fault."""
+
+POLLING = 0.001
 
 Kind = Literal[
     "delay", "close", "drop-reply", "mute", "noscript", "loading", "oom", "readonly", "refuse"
@@ -30,8 +33,19 @@ class Fault:
         """How many further commands it will affect: ALWAYS if there is no end."""
         return int(self._faults._entry(self._id).get("left", 0))
 
+    def wait(self, timeout: float = 10) -> None:
+        """Wait until it has affected a command, which may still be delayed.
+
+        Raises TimeoutError if it does not within timeout seconds of real time.
+        """
+        end = time.monotonic() + timeout
+        while self.hits == 0:
+            if time.monotonic() > end:
+                raise TimeoutError(f"the fault has affected no command within {timeout:g} s")
+            time.sleep(POLLING)
+
     def remove(self) -> None:
-        """Remove it. Delays under way continue."""
+        """Remove it. Delays under way continue, except those with until_removed, which end."""
         if self._faults._entry(self._id):
             self._faults._debug("FAULT", "REMOVE", self._id)
 
@@ -49,6 +63,7 @@ class Faults:
         on: str = "",
         times: int = 1,
         after: timedelta = timedelta(0),
+        until_removed: bool = False,
         text: str = "",
     ) -> Fault:
         """Make the next commands of clients fail.
@@ -61,11 +76,14 @@ class Faults:
             clients open a connection.
         times: how many commands are affected, or ALWAYS.
         after: by how much of real time the effect is delayed.
+        until_removed: whether the effect is delayed until the fault is removed.
         """
         options: list[Any] = ["TIMES", times]
         if on:
             options += ["ON", on]
-        if after or kind == "delay":
+        if until_removed:
+            options += ["UNTIL", "REMOVED"]
+        if after or kind == "delay" and not until_removed:
             options += ["AFTER", after // timedelta(milliseconds=1)]
         if text:
             options += ["TEXT", text]

@@ -23,6 +23,11 @@ public final class Fault {
         return of("DELAY").after(delay);
     }
 
+    /** The command runs, when the fault is removed. */
+    public static Fault hold() {
+        return of("DELAY").untilRemoved();
+    }
+
     /** The connection is closed instead of running the command. */
     public static Fault close() {
         return of("CLOSE");
@@ -84,6 +89,11 @@ public final class Fault {
     /** Delays the effect, in real time. */
     public Fault after(Duration delay) {
         return with("AFTER", Long.toString(delay.toMillis()));
+    }
+
+    /** Delays the effect until the fault is removed. */
+    public Fault untilRemoved() {
+        return with("UNTIL", "REMOVED");
     }
 
     private Fault with(String option, String value) {

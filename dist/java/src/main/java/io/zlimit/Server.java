@@ -83,9 +83,9 @@ public final class Server implements AutoCloseable {
         debug("reset", List.of("RESET"));
     }
 
-    /** Returns the latest 1000 lines of the server's log. */
+    /** Returns the latest 1000 lines of the server's log, with all that was logged before this call. */
     public String log() {
-        return process.log();
+        return process.log(mark -> command("DEBUG", "LOG", mark));
     }
 
     /** Ends the server and waits until its process has ended. */

@@ -1,15 +1,23 @@
 package io.zlimit;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.zlimit.junit.ZlimitServer;
+import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /** The clock and faults. */
@@ -84,14 +92,67 @@ class ControlTest {
         server.inject(Fault.close().on("GET"));
         assertThrows(UncheckedIOException.class, () -> server.command("GET", "k"));
         assertEquals("v", server.command("GET", "k"));
-        for (Fault each : new Fault[] {
-            Fault.dropReply(), Fault.mute(), Fault.noScript(), Fault.loading(), Fault.readOnly()
-        }) {
-            assertEquals(0, server.inject(each).hits());
-        }
+        server.inject(Fault.loading().always());
         server.reset();
         assertEquals("OK", server.command("SET", "k", "v"));
         assertThrows(IllegalArgumentException.class, () -> Fault.close().times(0));
         assertThrows(IllegalArgumentException.class, () -> server.inject(Fault.refuse("two\r\nlines")));
+    }
+
+    @Test
+    void whatAClientSeesAndWhatHasRun() {
+        for (Map.Entry<Fault, String> each : Map.of(Fault.dropReply(), "1", Fault.close(), "0").entrySet()) {
+            server.command("SET", "n", "0");
+            InjectedFault fault = server.inject(each.getKey().on("INCR"));
+            assertThrows(UncheckedIOException.class, () -> server.command("INCR", "n"));
+            assertEquals(1, fault.hits());
+            assertEquals(each.getValue(), server.command("GET", "n"));
+        }
+        for (Map.Entry<Fault, String> each : Map.of(Fault.loading(), "LOADING", Fault.outOfMemory(), "OOM",
+                Fault.readOnly(), "READONLY", Fault.refuse("MINE no"), "MINE").entrySet()) {
+            server.command("SET", "n", "0");
+            server.inject(each.getKey().on("INCR"));
+            String message = assertThrows(ReplyException.class, () -> server.command("INCR", "n")).getMessage();
+            assertTrue(message.startsWith(each.getValue() + " "), message);
+            assertEquals("0", server.command("GET", "n"));
+        }
+        server.inject(Fault.noScript());
+        String message = assertThrows(ReplyException.class,
+                () -> server.command("EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0")).getMessage();
+        assertTrue(message.startsWith("NOSCRIPT "), message);
+    }
+
+    @Test
+    void aMutedCommandHasRunAndItsConnectionStaysOpen() throws IOException {
+        InjectedFault fault = server.inject(Fault.mute().on("INCR"));
+        try (Socket client = new Socket(server.host(), server.port())) {
+            client.getOutputStream().write("INCR n\r\nPING\r\n".getBytes(StandardCharsets.US_ASCII));
+            fault.await();
+            while (!"1".equals(server.command("GET", "n"))) {
+                Thread.onSpinWait(); // it may be on its way
+            }
+            String connections = (String) server.command("CLIENT", "LIST");
+            assertTrue(connections.contains(" addr=127.0.0.1:" + client.getLocalPort() + " "), connections);
+            assertEquals(0, client.getInputStream().available());
+        }
+    }
+
+    @Test
+    void aCommandThatWaitsUntilItsFaultIsRemoved() {
+        for (Consumer<InjectedFault> release : List.<Consumer<InjectedFault>>of(
+                InjectedFault::remove, fault -> server.clearFaults(), fault -> server.reset())) {
+            InjectedFault fault = server.inject(Fault.hold().on("INCR"));
+            var reply = CompletableFuture.supplyAsync(() -> server.command("INCR", "n"));
+            fault.await();
+            assertEquals(0L, server.command("EXISTS", "n"));
+            assertFalse(reply.isDone());
+            release.accept(fault);
+            assertEquals(1L, reply.join());
+            server.reset();
+        }
+        InjectedFault never = server.inject(Fault.hold());
+        Thread.currentThread().interrupt();
+        assertThrows(IllegalStateException.class, never::await);
+        assertTrue(Thread.interrupted());
     }
 }

@@ -172,6 +172,24 @@ class ServerTest {
     }
 
     @Test
+    void logIsComplete() {
+        try (Server server = Server.start()) {
+            for (int i = 0; i < 100; i++) {
+                server.command("DEBUG", "LOG", "line " + i);
+                String log = server.log();
+                assertTrue(log.endsWith("line " + i), log);
+            }
+        }
+        try (Server server = Server.builder().arguments("--logfile", "/dev/null").start()) {
+            assertFalse(server.log().contains("listens on"), server::log);
+        }
+        try (Server server = Server.builder().debug(false).start()) {
+            ProcessHandle.of(server.pid()).orElseThrow().destroyForcibly();
+            assertTrue(server.log().contains("listens on"), server::log);
+        }
+    }
+
+    @Test
     void replies() {
         try (Server server = Server.builder().host("::1").start()) {
             assertEquals("redis://[::1]:" + server.port(), server.uri().toString());
