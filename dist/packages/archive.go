@@ -87,7 +87,8 @@ func writeTar(name, folder string, files []file) error {
 // writeArchive writes an archive, unless it is larger than users may be asked to download.
 func writeArchive(name string, content []byte) error {
 	if len(content) > maxArchive {
-		return fmt.Errorf("%s: %w: %d bytes, of at most %d", filepath.Base(name), errLarge, len(content), maxArchive)
+		return fmt.Errorf("%s: %w: %d bytes, of at most %d", filepath.Base(name), errLarge, len(content),
+			maxArchive)
 	}
 	return os.WriteFile(name, content, 0o644)
 }

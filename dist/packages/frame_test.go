@@ -181,7 +181,8 @@ func TestTooLarge(t *testing.T) {
 	for _, b := range builders {
 		err := b.build(t.Context(), f)
 		require.ErrorIs(t, err, errLarge, b.name)
-		require.Regexp(t, `^\S+(x86_64|linux-x64)\S*: it is too large: 80\d{5} bytes, of at most 8000000$`, err.Error())
+		require.Regexp(t, `^\S+(x86_64|linux-x64)\S*: it is too large: 80\d{5} bytes, of at most 8000000$`,
+			err.Error())
 	}
 	for path, content := range contents(t, f.out) {
 		require.LessOrEqual(t, len(content), maxArchive, path)
