@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,34 +48,48 @@ func requireDifferences(t *testing.T, folder, got string) {
 	require.Equal(t, string(want), got, "go test -C dist ./packages -run Beside -rewrite records it")
 }
 
-// TestBesideFakeredis runs the documents' flows and calls of limiters on zlimit and on
-// fakeredis.
+// requireTimes checks that a script has printed how long so many ways of starting take.
+func requireTimes(t *testing.T, ways int, printed string) {
+	t.Helper()
+	require.Len(t, regexp.MustCompile(`(?m)\d+\.\d+ ms\b`).FindAllString(printed, -1), ways, printed)
+}
+
+// rounds is how often the scripts that measure start each server here: they are to work.
+const rounds = "2"
+
+// TestBesideFakeredis runs the documents' flows, limiter libraries and calls of limiters on
+// zlimit and on fakeredis.
 func TestBesideFakeredis(t *testing.T) {
 	f, out := installing(t)
 	dir := t.TempDir()
-	copyTree(t, dir, "dist/python/beside", "compat/python")
+	copyTree(t, dir, "dist/python/beside", "compat/python", "compat/libraries/python")
 	python := filepath.Join(dir, "env", "bin", "python")
 	pip := []string{"-m", "pip", "install", "-q", "--disable-pip-version-check"}
 	runIn(t, dir, "python3", "-m", "venv", "env")
-	runIn(t, dir, python, append(pip, "-r", "dist/python/beside/requirements.txt")...)
+	runIn(t, dir, python, append(pip, "-r", "dist/python/beside/requirements.txt",
+		"-r", "compat/libraries/python/requirements.txt")...)
 	runIn(t, dir, python, append(pip, "--no-index", "--find-links", filepath.Join(out, "python"),
 		"zlimit=="+pythonVersion(f.version))...)
 	requireDifferences(t, "python", runIn(t, dir, python, "dist/python/beside/flows.py"))
+	requireTimes(t, 6, runIn(t, dir, python, "dist/python/beside/start_time.py", rounds))
 }
 
-// TestBesideIoredisMock does so in Node, with limiter libraries too.
+// TestBesideIoredisMock does so in Node.
 func TestBesideIoredisMock(t *testing.T) {
 	f, _ := installing(t)
 	dir := t.TempDir()
-	copyTree(t, dir, "dist/node", "compat/node")
+	copyTree(t, dir, "dist/node", "compat/node", "compat/libraries/node")
 	beside := filepath.Join(dir, "dist", "node", "beside")
-	runIn(t, beside, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", "--no-update-notifier")
+	npm := []string{"--prefer-offline", "--no-audit", "--no-fund", "--no-update-notifier"}
+	runIn(t, filepath.Join(dir, "compat", "libraries", "node"), "npm", append(npm, "ci")...)
+	runIn(t, beside, "npm", append(npm, "install")...)
 	server, err := filepath.Abs(filepath.Join(f.bin, "zlimit-server-"+host.system+"-"+host.arch))
 	require.NoError(t, err)
 	requireDifferences(t, "node", runIn(t, beside, "env", "ZLIMIT_SERVER="+server, "node", "flows.js"))
+	requireTimes(t, 5, runIn(t, beside, "env", "ZLIMIT_SERVER="+server, "node", "start-time.js", rounds))
 }
 
-// TestBesideJedisMock does so in Java, through Jedis and Spring.
+// TestBesideJedisMock does so in Java, without the libraries, which would take a minute.
 func TestBesideJedisMock(t *testing.T) {
 	f, out := installing(t)
 	dir := t.TempDir()
@@ -83,11 +100,129 @@ func TestBesideJedisMock(t *testing.T) {
 	require.NoError(t, mvn.run(t.Context(), flows, nil, "package"))
 	beside := filepath.Join(dir, "beside")
 	require.NoError(t, f.stage("java/beside", beside))
-	printed := filepath.Join(dir, "differences.txt")
-	require.NoError(t, mvn.run(t.Context(), beside, []string{"XDG_CACHE_HOME=" + filepath.Join(dir, "cache")},
-		"compile", "exec:java", "-Dexec.mainClass=beside.Flows", "-Dexec.args="+printed+" "+
-			filepath.Join(flows, "jedis", "target", "jedis.jar")+" "+filepath.Join(flows, "spring", "target", "spring.jar")))
+	env := []string{"XDG_CACHE_HOME=" + filepath.Join(dir, "cache")}
+	printed := filepath.Join(dir, "printed.txt")
+	args := []string{
+		printed, filepath.Join(flows, "jedis", "target", "jedis.jar"),
+		filepath.Join(flows, "spring", "target", "spring.jar"),
+	}
+	require.NoError(t, mvn.run(t.Context(), beside, env, "compile", "exec:java",
+		"-Dexec.mainClass=beside.Flows", "-Dexec.args="+strings.Join(args, " ")))
 	got, err := os.ReadFile(printed)
 	require.NoError(t, err)
 	requireDifferences(t, "java", string(got))
+	require.NoError(t, mvn.run(t.Context(), beside, env, "exec:java", "-Dexec.mainClass=beside.StartTime",
+		"-Dexec.args="+rounds+" "+printed))
+	got, err = os.ReadFile(printed)
+	require.NoError(t, err)
+	requireTimes(t, 4, string(got))
+}
+
+// fakes are those that the packages are compared with, in the order of the table in
+// docs/testing.md.
+var fakes = []struct{ name, folder string }{
+	{"fakeredis", "python"}, {"ioredis-mock", "node"}, {"jedis-mock", "java"},
+}
+
+// A difference is a line of a comparison, as zlimit and a fake have it.
+type difference struct{ zlimit, fake string }
+
+// readDifferences reads the record of a comparison: what was compared, in order, how much of it
+// differs, and the lines that do.
+func readDifferences(
+	t *testing.T, fake, folder string,
+) (names []string, counts map[string]string, lines []difference) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", folder, "beside", "differences.txt"))
+	require.NoError(t, err)
+	header := regexp.MustCompile(`^== (.+): (\d+) of (\d+) lines differ$`)
+	counts = map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if m := header.FindStringSubmatch(line); m != nil {
+			names = append(names, m[1])
+			counts[m[1]] = m[2] + " of " + m[3]
+			if m[2] == "0" {
+				counts[m[1]] = "same"
+			}
+		} else if zlimit, ok := strings.CutPrefix(line, "   zlimit "); ok {
+			lines = append(lines, difference{zlimit: zlimit})
+		} else if other, ok := strings.CutPrefix(line, "   "+fake+" "); ok {
+			lines[len(lines)-1].fake = other
+		}
+	}
+	return names, counts, lines
+}
+
+// TestBesideTable checks the table of flows and libraries in docs/testing.md against the
+// records of the comparisons.
+func TestBesideTable(t *testing.T) {
+	var rows []string
+	cells := make([]map[string]string, len(fakes))
+	for i, fake := range fakes {
+		var names []string
+		names, cells[i], _ = readDifferences(t, fake.name, fake.folder)
+		for _, name := range names {
+			if !slices.Contains(rows, name) && !strings.HasPrefix(name, "calls") {
+				rows = append(rows, name)
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b string) int { // flows first
+		return -cmp.Compare(strings.Index(a, "flow "), strings.Index(b, "flow "))
+	})
+	var table strings.Builder
+	table.WriteString("| Lines that differ |")
+	for _, fake := range fakes {
+		table.WriteString(" " + fake.name + " |")
+	}
+	table.WriteString("\n|---" + strings.Repeat("|---", len(fakes)) + "|\n")
+	for _, row := range rows {
+		table.WriteString("| " + row + " |")
+		for i := range fakes {
+			table.WriteString(" " + cells[i][row] + " |")
+		}
+		table.WriteString("\n")
+	}
+	path := filepath.Join("..", "..", "docs", "testing.md")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	found := regexp.MustCompile(`(?m)^\| Lines that differ \|.*\n(\|.*\n)+`)
+	if *rewrite {
+		text = found.ReplaceAllLiteral(text, []byte(table.String()))
+		require.NoError(t, os.WriteFile(path, text, 0o644))
+	}
+	require.Equal(t, table.String(), found.FindString(string(text)),
+		"go test -C dist ./packages -run Beside -rewrite records it")
+}
+
+// TestBesideClaims looks for each call that docs/testing.md says a fake answers otherwise in the record
+// of its comparison: what is in backquotes, in lines that differ.
+func TestBesideClaims(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "testing.md"))
+	require.NoError(t, err)
+	quoted := regexp.MustCompile("`[^`]+`")
+	for _, fake := range fakes {
+		_, _, lines := readDifferences(t, fake.name, fake.folder)
+		header := "| Call | redis-server, zlimit | " + fake.name + " |\n|---|---|---|\n"
+		_, table, ok := strings.Cut(string(text), header)
+		require.True(t, ok, fake.name)
+		table, _, _ = strings.Cut(table, "\n\n")
+		require.NotEmpty(t, table)
+		for row := range strings.Lines(table) {
+			cells := strings.Split(row, " | ")
+			require.Len(t, cells, 3, row)
+			for column, cell := range cells {
+				for _, claim := range quoted.FindAllString(cell, -1) {
+					claim = strings.Trim(claim, "`")
+					require.True(t, slices.ContainsFunc(lines, func(d difference) bool {
+						if column == 2 {
+							return strings.Contains(d.fake, claim)
+						}
+						return strings.Contains(d.zlimit, claim)
+					}), "%s: no line that differs has %s: %s", fake.name, claim, row)
+				}
+			}
+		}
+	}
 }

@@ -1,13 +1,14 @@
 'use strict';
-// Runs the documents' flows and limiter libraries on zlimit and on ioredis-mock, and prints the
+// Runs the documents' flows, limiter libraries and calls of limiters on zlimit and on ioredis-mock, and prints the
 // lines that differ: those of differences.txt.
 //
-//   npm install; ZLIMIT_SERVER=... node flows.js
+//   npm ci --prefix ../../../compat/libraries/node; npm install; ZLIMIT_SERVER=... node flows.js
 
+const { execFile } = require('node:child_process');
+const http = require('node:http');
+const path = require('node:path');
 const Mock = require('ioredis-mock');
 const Redis = require('ioredis');
-const { RateLimiterRedis } = require('rate-limiter-flexible');
-const { RedisStore } = require('rate-limit-redis');
 const { flows, scripts } = require('../../../compat/node/flows');
 const { defaults } = require('../../../compat/node/instants');
 const { startServer } = require('..');
@@ -25,49 +26,13 @@ async function lines(work) {
   return out;
 }
 
-// Each takes a client and what prints a line.
-const limiters = {
-  async 'rate-limiter-flexible'(client, print) {
-    const limiter = new RateLimiterRedis({ storeClient: client, points: 3, duration: 10 });
-    for (let i = 0; i < 5; i++) {
-      const { remainingPoints, consumedPoints } = await limiter.consume('k').catch((e) => e);
-      print(shown([remainingPoints, consumedPoints]));
-    }
-  },
-  async 'rate-limiter-flexible, after SCRIPT FLUSH'(client, print) {
-    const limiter = new RateLimiterRedis({ storeClient: client, points: 3, duration: 10, keyPrefix: 'f' });
-    await limiter.consume('k');
-    await client.script('FLUSH');
-    print(shown((await limiter.consume('k')).consumedPoints));
-  },
-  async 'rate-limit-redis (express-rate-limit)'(client, print) {
-    const store = new RedisStore({ sendCommand: (...args) => client.call(...args) });
-    await store.init({ windowMs: 10_000 });
-    for (let i = 0; i < 3; i++) {
-      print(shown((await store.increment('k')).totalHits));
-    }
-    await store.decrement('k');
-    print(shown((await store.get('k'))?.totalHits));
-  },
-  async '@fastify/rate-limit'(client, print) {
-    const path = require.resolve('@fastify/rate-limit').replace('index.js', 'store/RedisStore.js');
-    const Store = require(path);
-    const store = new Store(false, false, client, 'fastify-');
-    for (let i = 0; i < 3; i++) {
-      const result = await new Promise((resolve, reject) => {
-        store.incr('k', (error, value) => (error ? reject(error) : resolve(value)), 10_000, 2);
-      });
-      print(shown(result.current));
-    }
-  },
-  async calls(client, print) {
-    await client.set('text', 'x');
-    for (const [name, ...args] of CALLS) {
-      const reply = await Promise.resolve().then(() => client[name](...args)).catch((e) => e);
-      print(`${name} ${args.map((a) => JSON.stringify(a)).join(' ')} -> ${shown(reply)}`);
-    }
-  },
-};
+async function calls(client, print) {
+  await client.set('text', 'x');
+  for (const [name, ...args] of CALLS) {
+    const reply = await Promise.resolve().then(() => client[name](...args)).catch((e) => e);
+    print(`${name} ${args.map((a) => JSON.stringify(a)).join(' ')} -> ${shown(reply)}`);
+  }
+}
 
 const CALLS = [
   ['zadd', 'text', 1, 'a'],
@@ -92,6 +57,59 @@ const CALLS = [
   ['object', 'ENCODING', 'z'], ['memory', 'USAGE', 'none'], ['client', 'GETNAME'],
 ];
 
+// The libraries of compat/libraries/node, and their algorithms.
+const LIBRARIES = {
+  'rate-limiter-flexible': ['fixed-window', 'fixed-window-block'],
+  'rate-limit-redis': ['fixed-window'],
+  'fastify-rate-limit': ['fixed-window', 'continue-exceeding', 'exponential-backoff'],
+};
+
+const START_MS = 1_800_000_000_000; // a whole hour
+
+// Starts a server's clock, which a library's program asks for the time and tells to go on: compat/libraries/README.md.
+async function heldClock(set) {
+  let now = START_MS;
+  await set(now);
+  const web = http.createServer(async (request, response) => {
+    now += Number(new URL(request.url, 'http://clock').searchParams.get('ms'));
+    await set(now);
+    response.setHeader('Connection', 'close'); // one that is kept may be closed as it is used again
+    response.end(String(now));
+  });
+  await new Promise((resolve) => { web.listen(0, '127.0.0.1', resolve); });
+  return { address: `http://127.0.0.1:${web.address().port}`, close: () => web.close() };
+}
+
+// Runs a library's program; the mock lives within it, so that its port does not matter.
+async function library(name, algorithm, { port, set, beside }, print) {
+  const clock = await heldClock(set);
+  const program = path.join(__dirname, '..', '..', '..', 'compat', 'libraries', 'node', 'client.js');
+  await new Promise((resolve) => {
+    execFile(process.execPath, ['--require', path.join(__dirname, 'instead.js'), program, '--port', port, '--clock',
+      clock.address, '--library', name, '--flow', algorithm, '--key', 'beside'],
+    { env: { ...process.env, BESIDE: beside }, timeout: 300_000 }, (error, stdout, stderr) => {
+      stdout.split('\n').filter((line) => /^\d/.test(line)).forEach(print);
+      if (error) {
+        print(`failed: ${stderr.split('\n').find((line) => /^\w*Error\b/.test(line)) ?? error.message}`);
+      }
+      resolve();
+    });
+  });
+  clock.close();
+}
+
+let same = 0;
+
+async function compare(name, workOnReal, workOnFake) {
+  const [want, got] = await Promise.all([lines(workOnReal), lines(workOnFake)]);
+  const differ = [...Array(Math.max(want.length, got.length)).keys()].filter((i) => want[i] !== got[i]);
+  same += Math.max(want.length, got.length) - differ.length;
+  console.log(`== ${name}: ${differ.length} of ${want.length} lines differ`);
+  for (const i of differ) {
+    console.log(`   zlimit       ${want[i] ?? '(nothing)'}\n   ioredis-mock ${got[i] ?? '(nothing)'}`);
+  }
+}
+
 async function main() {
   const server = await startServer({ frozen: true });
   const real = new Redis({ port: server.port, host: server.host, scripts });
@@ -99,22 +117,23 @@ async function main() {
   for (const [name, definition] of Object.entries(scripts)) {
     fake.defineCommand(name, definition);
   }
-  let same = 0;
   for (const [name, flow] of Object.entries(flows)) {
-    limiters[`flow ${name}`] = async (client, print) => {
+    const run = async (client, print) => {
       for await (const [instant, decision, details] of flow(client, `key:${name}`, defaults[name])) {
         // A key's time to live may be read on either side of a second.
         print(`${instant} ${decision} ${shown(details).replace(/"ttl":\d+/, '"ttl":"some"')}`);
       }
     };
+    await compare(`flow ${name}`, (print) => run(real, print), (print) => run(fake, print));
   }
-  for (const [name, work] of Object.entries(limiters)) {
-    const [want, got] = [await lines((print) => work(real, print)), await lines((print) => work(fake, print))];
-    const differ = [...Array(Math.max(want.length, got.length)).keys()].filter((i) => want[i] !== got[i]);
-    same += want.length - differ.length;
-    console.log(`== ${name}: ${differ.length} of ${want.length} lines differ`);
-    for (const i of differ.slice(0, name === 'calls' ? undefined : 3)) {
-      console.log(`   zlimit       ${want[i]}\n   ioredis-mock ${got[i]}`);
+  await compare('calls', (print) => calls(real, print), (print) => calls(fake, print));
+  for (const [name, algorithms] of Object.entries(LIBRARIES)) {
+    for (const algorithm of algorithms) {
+      await server.reset();
+      await server.clock.freeze();
+      await compare(`${name} ${algorithm}`,
+        (print) => library(name, algorithm, { port: server.port, set: (ms) => server.clock.set(ms) }, print),
+        (print) => library(name, algorithm, { port: 0, set: () => {}, beside: 'ioredis-mock' }, print));
     }
   }
   console.log(`${same} lines are the same`);

@@ -1,13 +1,16 @@
-"""Runs the documents' flows and calls of limiters on zlimit and on fakeredis, and prints the lines that differ.
-They are those of differences.txt.
+"""Runs the documents' flows, limiter libraries and calls of limiters on zlimit and on fakeredis, and prints the lines
+that differ. They are those of differences.txt.
 
-    pip install zlimit -r requirements.txt; python flows.py
+    pip install zlimit -r requirements.txt -r ../../../compat/libraries/python/requirements.txt; python flows.py
 """
 
 import itertools
 import re
+import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import fakeredis
@@ -15,7 +18,8 @@ import redis
 
 import zlimit
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "compat" / "python"))
+COMPAT = Path(__file__).resolve().parents[3] / "compat"
+sys.path.insert(0, str(COMPAT / "python"))
 
 from flows import FLOWS  # noqa: E402
 from instants import DEFAULTS  # noqa: E402
@@ -101,6 +105,79 @@ def killed_lines(connect):
         yield f"PING of that client -> {shown(client.ping)}"
 
 
+# The libraries of compat/libraries/python, and their algorithms.
+LIBRARIES = {
+    "limits": ["fixed-window", "moving-window", "sliding-window-counter"],
+    "flask-limiter": ["fixed-window", "moving-window", "sliding-window-counter"],
+    "slowapi": ["fixed-window", "moving-window"],
+    "djangorestframework": ["moving-window"],
+}
+
+START_MS = 1_800_000_000_000  # a whole hour
+
+
+class HeldClock:
+    """A server's clock, which the libraries' programs ask for the time and tell to go on: compat/libraries/README.md."""
+
+    def __init__(self, set_ms):
+        self._set = set_ms
+        self._now_ms = START_MS
+        set_ms(START_MS)
+        clock = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                now = str(clock._advance(int(self.path.partition("ms=")[2] or 0))).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(now)))
+                self.end_headers()
+                self.wfile.write(now)
+
+            def log_message(self, *_):
+                pass
+
+        self._web = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self._web.serve_forever, daemon=True).start()
+        self.address = f"http://127.0.0.1:{self._web.server_address[1]}"
+
+    def _advance(self, ms):
+        self._now_ms += ms
+        self._set(self._now_ms)
+        return self._now_ms
+
+
+# Their program, without the step that kills connections, which "calls over TCP" has. With "fake" at the end every pool
+# has the fake's connections, as its documentation recommends for Django.
+PROGRAM = f"""import sys
+sys.path.insert(0, {str(COMPAT / "libraries" / "python")!r})
+import held_clock, redis, scenario
+if sys.argv[-1] == "fake":
+    import fakeredis
+    init = redis.ConnectionPool.__init__
+    fake = dict(connection_class=fakeredis.FakeRedisConnection)
+    redis.ConnectionPool.__init__ = lambda self, *_, **options: init(self, **dict(options, **fake))
+    sys.argv.pop()
+scenario.sever = lambda server: None
+import client
+sys.exit(client.main())
+"""
+
+
+def library_lines(library, algorithm):
+    def lines(side):
+        clock, where = side
+        program = [sys.executable, "-c", PROGRAM, "--clock", clock.address]
+        program += ["--library", library, "--flow", algorithm, "--key", "beside", *where]
+        ran = subprocess.run(program, capture_output=True, text=True, timeout=300)
+        for line in ran.stdout.splitlines():
+            if line[0].isdigit():
+                yield line
+        if ran.returncode != 0:
+            yield "failed: " + ran.stderr.splitlines()[-1]
+
+    return lines
+
+
 def all_lines(work, client):
     out = []
     try:
@@ -112,12 +189,14 @@ def all_lines(work, client):
 
 def compare(name, work, real, fake):
     """Print how the lines of work differ, and return how many do not."""
-    want, got = all_lines(work, real), all_lines(work, fake)
-    pairs = [(a, b) for a, b in itertools.zip_longest(want, got) if a != b]
+    with ThreadPoolExecutor(2) as both:
+        want, got = both.map(lambda side: all_lines(work, side), [real, fake])
+    lines = list(itertools.zip_longest(want, got, fillvalue="(nothing)"))
+    pairs = [(a, b) for a, b in lines if a != b]
     print(f"== {name}: {len(pairs)} of {len(want)} lines differ")
-    for a, b in pairs[:2] if name.startswith("flow ") else pairs:
+    for a, b in pairs:
         print(f"   zlimit    {a}\n   fakeredis {b}")
-    return len(want) - len(pairs)
+    return len(lines) - len(pairs)
 
 
 def main():
@@ -130,6 +209,13 @@ def main():
         threading.Thread(target=over_tcp.serve_forever, daemon=True).start()
         port = over_tcp.server_address[1]
         same += compare("calls over TCP", killed_lines, server.client, lambda: redis.Redis(port=port))
+        for library, algorithms in LIBRARIES.items():
+            for algorithm in algorithms:
+                server.reset()
+                server.clock.freeze()
+                real = HeldClock(lambda ms: server.execute("DEBUG", "CLOCK", "SET", ms)), ["--port", str(server.port)]
+                fake = HeldClock(lambda ms: None), ["--port", "0", "fake"]  # its clock is that of the whole process
+                same += compare(f"{library} {algorithm}", library_lines(library, algorithm), real, fake)
     print(f"{same} lines are the same")
 
 

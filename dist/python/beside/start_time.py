@@ -1,12 +1,14 @@
 """Prints how long it takes from the call to the first reply, as medians: docs/testing.md.
 
-    pip install zlimit -r requirements.txt; python start_time.py
+    pip install zlimit -r requirements.txt; python start_time.py [STARTS]
 
 It needs redis-server beside the package.
 """
 
 import statistics
 import subprocess
+import sys
+import tempfile
 import threading
 import time
 
@@ -39,23 +41,27 @@ def fake_over_tcp():
 
 
 def redis_server():
+    path = f"{tempfile.gettempdir()}/zlimit-start-time-{time.time_ns()}.sock"
     process = subprocess.Popen(
-        ["redis-server", "--port", "0", "--unixsocket", "/tmp/zlimit-start-time.sock", "--save", ""],
-        stdout=subprocess.PIPE,
+        ["redis-server", "--port", "0", "--unixsocket", path, "--save", ""], stdout=subprocess.PIPE
     )
     while b"ready to accept" not in process.stdout.readline().lower():
         pass
-    with redis.Redis(unix_socket_path="/tmp/zlimit-start-time.sock") as client:
+    with redis.Redis(unix_socket_path=path) as client:
         client.ping()
         end = time.perf_counter()
-    process.kill()
+    process.terminate()
     process.wait()
+    process.stdout.close()
     return end
 
 
-def median_ms(call, times=50):
+STARTS = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+
+
+def median_ms(call):
     samples = []
-    for _ in range(times):
+    for _ in range(STARTS):
         began = time.perf_counter()
         samples.append(call() - began)
     return statistics.median(samples) * 1000
