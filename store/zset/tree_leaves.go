@@ -126,9 +126,13 @@ func (t *tree) linkAfter(l *leaf) *leaf {
 	t.leaves++
 	t.ranks.stale = true
 	if t.dir == nil {
-		t.dir = btree.NewWithFreeListG(dirDegree, lessRef, btree.NewFreeListG[leafRef](0))
+		t.dir = newDir()
 	}
 	return r
+}
+
+func newDir() *btree.BTreeG[leafRef] {
+	return btree.NewWithFreeListG(dirDegree, lessRef, btree.NewFreeListG[leafRef](0))
 }
 
 // merge moves the items of r to the end of l, the leaf before it.
@@ -151,17 +155,24 @@ func (t *tree) unlink(l *leaf) {
 		return
 	}
 	t.leaves--
-	if l.prev != nil {
-		l.prev.next = l.next
+	t.cut(l, l)
+}
+
+// cut removes the leaves from first to last, which are not in dir, from the list. There are others.
+func (t *tree) cut(first, last *leaf) {
+	before, after := first.prev, last.next
+	if before != nil {
+		before.next = after
 	} else {
-		t.removeFromDir(l.next)
-		t.front = l.next
+		t.removeFromDir(after)
+		t.front = after
 	}
-	if l.next != nil {
-		l.next.prev = l.prev
+	if after != nil {
+		after.prev = before
 	} else {
-		t.back = l.prev
+		t.back = before
 	}
+	first.prev, last.next = nil, nil
 	t.ranks.stale = true
 	if t.front == t.back {
 		t.dir = nil
@@ -204,14 +215,16 @@ func (t *tree) removeRanks(start, stop int) {
 	}
 	t.listRanks(start, start+1) // leaves that are cut in two need items
 	t.listRanks(stop-1, stop)
-	later := stop-start > deferFrom
+	if stop-start > deferFrom && t.rest.log == nil && t.dropRanks(start, stop) {
+		return
+	}
 	l, i := t.locate(start)
 	for n := stop - start; n > 0; {
 		next := l.next
 		j := min(t.size(l), i+n)
 		n -= j - i
 		if j-i == t.size(l) {
-			t.drop(l, later)
+			t.drop(l)
 			l, i = next, 0
 			continue
 		}

@@ -25,9 +25,8 @@ var listedAtOnce = 4 * leafSize
 
 // rest is what is left to do.
 type rest struct {
-	dropped      [][]item // of dropped leaves: nodes that may be in the index still
-	droppedBytes int64    // memory of these
-	dead         int      // nodes of the index that are not in the order
+	dropped []*leaf // lists of leaves: they count as leaves, and their nodes may be in the index still
+	dead    int     // nodes of the index that are not in the order
 
 	log      *Set // nil: there are no unlisted leaves
 	parts    map[*leaf]part
@@ -41,7 +40,7 @@ type part struct{ from, n int }
 const partBytes = 2 * int64(unsafe.Sizeof(part{})+unsafe.Sizeof(uintptr(0))) // in the map and the queue
 
 func (r *rest) bytes() int64 {
-	size := r.droppedBytes + int64(len(r.parts))*partBytes
+	size := int64(len(r.parts)) * partBytes
 	if r.log != nil {
 		size += r.log.Bytes()
 	}
@@ -280,43 +279,101 @@ func (t *tree) listRanks(start, stop int) {
 	}
 }
 
-// drop removes a leaf with all its items. The tree has others. later leaves the nodes in the index.
-func (t *tree) drop(l *leaf, later bool) {
+// drop removes a leaf with all its items. The tree has others.
+func (t *tree) drop(l *leaf) {
 	t.removeFromDir(l)
-	switch {
-	case l.unlisted:
+	if l.unlisted {
 		t.forget(l)
 		t.endOfLog()
-	case later:
-		t.rest.dropped = append(t.rest.dropped, l.items)
-		t.rest.droppedBytes += droppedSize(l.items)
-		t.rest.dead += len(l.items)
-	default:
-		for _, it := range l.items {
-			t.index.Unlink(it.node)
-		}
+	}
+	for _, it := range l.items {
+		t.index.Unlink(it.node)
 	}
 	t.unlink(l)
 }
 
-func droppedSize(items []item) int64 {
-	return itemsSize(cap(items)) + int64(unsafe.Sizeof(items))
+// dropRanks removes the items with ranks in [start, stop) without looking at all of their leaves, and leaves
+// the nodes in the index. It does nothing and returns false if there are too few leaves. Every leaf is listed,
+// and some items stay.
+func (t *tree) dropRanks(start, stop int) bool {
+	first, from := t.locate(start)
+	last, to := t.locate(stop - 1)
+	begin, end := first, last
+	if from > 0 {
+		begin = first.next
+	}
+	if to++; to < len(last.items) {
+		end = last.prev
+	}
+	if first == last || begin == last || first == end || begin == end {
+		return false
+	}
+	n := stop - start
+	if begin != first {
+		n -= len(first.items) - from
+	}
+	if end != last {
+		n -= to
+	}
+	t.dropFromDir(begin, end, n)
+	t.cut(begin, end)
+	t.rest.dropped = append(t.rest.dropped, begin)
+	t.rest.dead += n
+	if begin != first {
+		t.unlinkItems(first, from, len(first.items))
+	}
+	if end != last {
+		t.unlinkItems(last, 0, to)
+		t.mergeOrShrink(last)
+	}
+	return true
+}
+
+// unlinkItems removes some items of a leaf, and their nodes.
+func (t *tree) unlinkItems(l *leaf, i, j int) {
+	for _, it := range l.items[i:j] {
+		t.index.Unlink(it.node)
+	}
+	t.removeFromLeaf(l, i, j)
+}
+
+// dropFromDir removes the leaves from first to last, of n items, from the directory: one by one, or, if they
+// are many of all, by copying the entries of the others, which are next to each other in memory.
+func (t *tree) dropFromDir(first, last *leaf, n int) {
+	if n/leafSize*4 < t.leaves {
+		for l := first; l != last.next; l = l.next {
+			t.removeFromDir(l)
+		}
+		return
+	}
+	from, through := leafRef{first: first.items[0]}, leafRef{first: last.items[0]}
+	kept := newDir()
+	t.dir.Ascend(func(r leafRef) bool {
+		if lessRef(r, from) || lessRef(through, r) {
+			kept.ReplaceOrInsert(r)
+		}
+		return true
+	})
+	t.dir = kept
 }
 
 // unlinkDropped unlinks up to n nodes of dropped leaves and returns how many it looked at. Some may have been
 // unlinked by settle.
 func (t *tree) unlinkDropped(n int) int {
 	last := len(t.rest.dropped) - 1
-	items := t.rest.dropped[last]
-	n = min(n, len(items))
-	for _, it := range items[len(items)-n:] {
+	l := t.rest.dropped[last]
+	n = min(n, len(l.items))
+	for _, it := range l.items[len(l.items)-n:] {
 		if t.index.Unlink(it.node) {
 			t.rest.dead--
 		}
 	}
-	if t.rest.dropped[last] = items[:len(items)-n]; n == len(items) {
-		t.rest.droppedBytes -= droppedSize(items)
-		t.rest.dropped[last] = nil
+	if l.items = l.items[:len(l.items)-n]; len(l.items) > 0 {
+		return n
+	}
+	t.leaves--
+	t.itemsBytes -= itemsSize(int(l.capacity))
+	if t.rest.dropped[last] = l.next; l.next == nil {
 		t.rest.dropped = t.rest.dropped[:last]
 	}
 	return n
