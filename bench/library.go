@@ -20,6 +20,8 @@ type limiterLibrary struct {
 	name    string
 	command []string // paths are under the module's root
 	flows   []string
+	// plain says that its scripts need what other commands have stored; these are replayed, too.
+	plain bool
 }
 
 func limiterLibraries() []limiterLibrary {
@@ -30,19 +32,19 @@ func limiterLibraries() []limiterLibrary {
 		"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", "compat/libraries/java/target/libraries.jar",
 	}
 	return []limiterLibrary{
-		{"limits", python, []string{"fixed-window", "moving-window", "sliding-window-counter"}},
-		{"flask-limiter", python, []string{"moving-window"}},
-		{"slowapi", python, []string{"fixed-window"}},
-		{"rate-limiter-flexible", node, []string{"fixed-window"}},
-		{"rate-limit-redis", node, []string{"fixed-window"}},
-		{"fastify-rate-limit", node, []string{"fixed-window", "exponential-backoff"}},
-		{"redis_rate", golang, []string{"gcra", "gcra-at-most"}},
-		{"ulule", golang, []string{"fixed-window"}},
-		{"throttled", golang, []string{"gcra"}},
-		{"redisson", java, []string{"sliding-window"}},
-		{"bucket4j-lettuce", java, []string{"greedy"}},
-		{"bucket4j-jedis", java, []string{"greedy"}},
-		{"spring-cloud-gateway", java, []string{"token-bucket"}},
+		{"limits", python, []string{"fixed-window", "moving-window", "sliding-window-counter"}, false},
+		{"flask-limiter", python, []string{"moving-window"}, false},
+		{"slowapi", python, []string{"fixed-window"}, false},
+		{"rate-limiter-flexible", node, []string{"fixed-window"}, false},
+		{"rate-limit-redis", node, []string{"fixed-window"}, false},
+		{"fastify-rate-limit", node, []string{"fixed-window", "exponential-backoff"}, false},
+		{"redis_rate", golang, []string{"gcra", "gcra-at-most"}, false},
+		{"ulule", golang, []string{"fixed-window"}, false},
+		{"throttled", golang, []string{"gcra"}, true},
+		{"redisson", java, []string{"sliding-window"}, false},
+		{"bucket4j-lettuce", java, []string{"greedy"}, false},
+		{"bucket4j-jedis", java, []string{"greedy"}, false},
+		{"spring-cloud-gateway", java, []string{"token-bucket"}, false},
 	}
 }
 
@@ -166,6 +168,7 @@ func (lib *limiterLibrary) record(ctx context.Context, b *bench, flow string) (*
 		"--clock", clock.URL, "--library", lib.name, "--flow", flow, "--key", key)
 	rec, err := recorded.Record(ctx, s.address, recorded.Program{
 		Command: command, Names: []string{key + "-over", key + "-" + flow + "-over"}, Until: "-edge",
+		Plain: lib.plain,
 	})
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("is %s installed? %w", command[0], err)

@@ -19,7 +19,7 @@ import (
 // A Recording is the calls of scripts on one key, in order.
 type Recording struct {
 	Scripts []string   // their sources, each once
-	Calls   [][]string // the arguments of EVALSHA: SHA1, number of keys, keys, arguments
+	Calls   [][]string // commands with their arguments; scripts are called by EVALSHA
 	Name    string     // what the arguments contain of the key's name
 }
 
@@ -28,6 +28,7 @@ type Program struct {
 	Command []string
 	Names   []string // of the key whose calls are recorded: the first that is met counts
 	Until   string   // the program is stopped when an argument contains this
+	Plain   bool     // other commands on the key are recorded, too
 }
 
 const patience = 2 * time.Minute
@@ -66,7 +67,7 @@ func Record(ctx context.Context, address string, p Program) (*Recording, error) 
 		ended <- err
 		conn.Close() // ends the recording
 	}()
-	r := &recorder{names: p.Names, until: p.Until, known: map[string]string{}}
+	r := &recorder{names: p.Names, until: p.Until, plain: p.Plain, known: map[string]string{}}
 	err = r.read(lines)
 	cancel()
 	<-ended
@@ -84,6 +85,7 @@ type recorder struct {
 	Recording
 	names []string // that the key may have
 	until string
+	plain bool
 	known map[string]string // SHA1 of a script that the server has: its source
 	over  bool
 }
@@ -113,6 +115,10 @@ func (r *recorder) add(line string) error {
 	if r.over = has(r.until); r.over {
 		return nil
 	}
+	if i := slices.IndexFunc(r.names, has); i >= 0 && r.Name == "" {
+		r.Name = r.names[i]
+	}
+	ours := r.Name != "" && has(r.Name)
 	var sha string
 	switch name := strings.ToUpper(words[0]); {
 	case name == "SCRIPT" && len(words) == 3 && strings.EqualFold(words[1], "LOAD"):
@@ -123,19 +129,19 @@ func (r *recorder) add(line string) error {
 	case name == "EVALSHA" && len(words) >= 3:
 		sha = strings.ToLower(words[1])
 	default:
+		if r.plain && ours {
+			r.Calls = append(r.Calls, words)
+		}
 		return nil
 	}
 	source, ok := r.known[sha]
-	if i := slices.IndexFunc(r.names, has); i >= 0 && r.Name == "" {
-		r.Name = r.names[i]
-	}
-	if !ok || r.Name == "" || !has(r.Name) { // without a source the server answers NOSCRIPT
+	if !ok || !ours { // without a source the server answers NOSCRIPT
 		return nil
 	}
 	if !slices.Contains(r.Scripts, source) {
 		r.Scripts = append(r.Scripts, source)
 	}
-	r.Calls = append(r.Calls, append([]string{sha}, words[2:]...))
+	r.Calls = append(r.Calls, append([]string{"EVALSHA", sha}, words[2:]...))
 	return nil
 }
 
@@ -157,8 +163,10 @@ func (r *Recording) ScriptBytes() (size, keys, args int) {
 		size += len(s)
 	}
 	for _, c := range r.Calls {
-		n, _ := strconv.Atoi(c[1])
-		keys, args = max(keys, n), max(args, len(c)-2-n)
+		if c[0] == "EVALSHA" {
+			n, _ := strconv.Atoi(c[2])
+			keys, args = max(keys, n), max(args, len(c)-3-n)
+		}
 	}
 	return size, keys, args
 }

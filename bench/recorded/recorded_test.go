@@ -48,9 +48,14 @@ func TestRecorder(t *testing.T) {
 	}
 	require.NoError(t, r.read(bufio.NewReader(strings.NewReader(strings.Join(lines, "\r\n")+"\r\n"))))
 	require.Equal(t, [][]string{
-		{sha, "1", "p:user-over", "1", "x"}, {sha, "1", "p:user-over", "2", "x"},
+		{"EVALSHA", sha, "1", "p:user-over", "1", "x"}, {"EVALSHA", sha, "1", "p:user-over", "2", "x"},
 	}, r.Calls)
 	require.Equal(t, []string{source}, r.Scripts)
+
+	r = &recorder{names: []string{"user-over"}, until: "user-edge", plain: true, known: map[string]string{}}
+	require.NoError(t, r.read(bufio.NewReader(strings.NewReader(strings.Join(lines, "\r\n")+"\r\n"))))
+	require.Len(t, r.Calls, 3)
+	require.Equal(t, []string{"GET", "p:user-over"}, r.Calls[1])
 }
 
 // Every key gets every call once, in order, whatever the depth.
@@ -62,7 +67,7 @@ func TestReplay(t *testing.T) {
 			Recording: &Recording{
 				Scripts: []string{source}, Name: "user-over",
 				Calls: [][]string{
-					{sha, "1", "p:user-over", "1", "user-over:user-over"}, {sha, "1", "p:user-over", "41", "x"},
+					{"EVALSHA", sha, "1", "p:user-over", "1", "user-over:user-over"}, {"EVALSHA", sha, "1", "p:user-over", "41", "x"},
 				},
 			},
 			Keys: 103, Connections: 7, Pipeline: pipeline,

@@ -37,7 +37,7 @@ func (r *Recording) templates() []template {
 	blank := strings.Repeat("0", nameWidth)
 	var all []template
 	for _, call := range r.Calls {
-		t := template{text: fmt.Appendf(nil, "*%d\r\n$7\r\nEVALSHA\r\n", len(call)+1)}
+		t := template{text: fmt.Appendf(nil, "*%d\r\n", len(call))}
 		for _, arg := range call {
 			parts := strings.Split(arg, r.Name)
 			t.text = fmt.Appendf(t.text, "$%d\r\n", len(strings.Join(parts, blank)))
