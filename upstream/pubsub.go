@@ -125,14 +125,19 @@ func (u *Upstream) Settle() {
 	}
 }
 
-// settled reports whether every topic has been confirmed by a node. It requires mu.
+// settled reports whether every topic has been confirmed by all nodes from which its messages come. It
+// requires mu.
 func (t *topics) settled() bool {
 	for what := range t.wanted {
-		ok := false
+		asked := false
 		for _, s := range t.subs {
-			ok = ok || s.topics[what]
+			confirmed, ok := s.topics[what]
+			if ok && !confirmed {
+				return false
+			}
+			asked = asked || ok
 		}
-		if !ok {
+		if !asked {
 			return false
 		}
 	}
