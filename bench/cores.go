@@ -117,7 +117,8 @@ func coresOverSockets(ctx context.Context, b *bench, r row, say say) ([]result, 
 		name, about string
 		flow        flow
 	}{
-		{"allow", "RL.ALLOW", rlAllow}, {"evalsha", "the documents' script by EVALSHA", evalsha},
+		{"allow", "RL.ALLOW", rlAllow},
+		{"evalsha", "the documents' script by EVALSHA", evalsha},
 		{"incr", "INCR", increment},
 	} {
 		var servers [2]*serverProcess
@@ -171,8 +172,8 @@ func coresOverSockets(ctx context.Context, b *bench, r row, say say) ([]result, 
 		res.Ratio = compare(perSecond[1], perSecond[0])
 		most := 2 / (1 + median(client[1])/median(server[0]))
 		text := fmt.Sprintf("a call takes %.2f us of the server on one core, %.2f on two, and %.2f of the "+
-			"client, so that %.2f is the most that two cores could give", median(server[0]), median(server[1]),
-			median(client[1]), most)
+			"client, so that %.2f is the most that two cores could give",
+			median(server[0]), median(server[1]), median(client[1]), most)
 		say("%s: one core %s/s, two %s/s; %s", w.name, thousands(one), thousands(two), text)
 		res.Warnings = append(res.Warnings, text)
 		results = append(results, res)

@@ -29,7 +29,8 @@ func limiterLibraries() []limiterLibrary {
 	node := []string{"node", "compat/libraries/node/client.js"}
 	golang := []string{"compat/.bin/libraries-go"}
 	java := []string{
-		"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", "compat/libraries/java/target/libraries.jar",
+		"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+		"-jar", "compat/libraries/java/target/libraries.jar",
 	}
 	return []limiterLibrary{
 		{"limits", python, []string{"fixed-window", "moving-window", "sliding-window-counter"}, false},
@@ -89,7 +90,9 @@ func (lib *limiterLibrary) measure(ctx context.Context, b *bench, r row, say say
 			}
 		}
 		for _, pipeline := range []int{16, unpipelined} {
-			replay := &recorded.Replay{Recording: rec, Keys: keys, Connections: connections, Pipeline: pipeline}
+			replay := &recorded.Replay{
+				Recording: rec, Keys: keys, Connections: connections, Pipeline: pipeline,
+			}
 			if pipeline == unpipelined {
 				replay.Keys /= 4
 			}
@@ -107,14 +110,16 @@ func (lib *limiterLibrary) measure(ctx context.Context, b *bench, r row, say say
 			}
 			ours := figure{Name: "ours", Value: median(micros[0])}
 			theirs := figure{Name: "redis", Value: median(micros[1])}
-			say("%s, pipelined by %d: ours %.2f us a call, redis %.2f us", flow, pipeline, ours.Value, theirs.Value)
+			say("%s, pipelined by %d: ours %.2f us a call, redis %.2f us",
+				flow, pipeline, ours.Value, theirs.Value)
 			floor := r.target(b.quick)
 			if pipeline == unpipelined {
 				floor /= 2
 			}
-			res := lower(fmt.Sprintf("%s-%s-%d", r.name, flow, pipeline), fmt.Sprintf("processor time a call of "+
-				"%d bytes of scripts, at most %d keys and %d arguments, pipelined by %d", bytes, keyArgs, args,
-				pipeline), "us", floor, ours, theirs)
+			name := fmt.Sprintf("%s-%s-%d", r.name, flow, pipeline)
+			about := fmt.Sprintf("processor time a call of %d bytes of scripts, at most %d keys and "+
+				"%d arguments, pipelined by %d", bytes, keyArgs, args, pipeline)
+			res := lower(name, about, "us", floor, ours, theirs)
 			res.Ratio = compare(micros[1], micros[0])
 			res.Missed = missed(res.Ratio.OfMedians, res.Floor)
 			results = append(results, res)

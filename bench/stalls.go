@@ -55,7 +55,8 @@ var stalls = []stall{
 		once1("FLUSHALL ASYNC"), "0", false,
 	},
 	{
-		"rename", "RENAME over a million random members", fillMembers, once1("ZADD small 1 x", "RENAME small big"),
+		"rename", "RENAME over a million random members", fillMembers,
+		once1("ZADD small 1 x", "RENAME small big"),
 		"1", false,
 	},
 	{
@@ -162,9 +163,9 @@ func (how *stall) measure(ctx context.Context, b *bench, r row, say say) ([]resu
 	res.Missed = missed(res.Ratio.OfMedians, res.Floor)
 	res.warnAway(loads)
 	for i, c := range contenders {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("%s: %.1f ms, from %.1f to %.1f; in the same load just "+
-			"before %.1f ms", c.program, median(worst[i]), slices.Min(worst[i]), slices.Max(worst[i]),
-			median(before[i])))
+		res.Warnings = append(res.Warnings, fmt.Sprintf(
+			"%s: %.1f ms, from %.1f to %.1f; in the same load just before %.1f ms", c.program,
+			median(worst[i]), slices.Min(worst[i]), slices.Max(worst[i]), median(before[i])))
 	}
 	return []result{res}, nil
 }

@@ -41,7 +41,8 @@ func storageRows() []row {
 			floor: 0.5, measure: saving,
 		},
 		{
-			name: "start-log", about: "from the start to the first answer, with a log that RL.ALLOW has written",
+			name:  "start-log",
+			about: "from the start to the first answer, with a log that RL.ALLOW has written",
 			floor: 1, measure: startFromLog,
 		},
 	}

@@ -182,7 +182,8 @@ func TestDebugFaultList(t *testing.T) {
 // TestDebugFaultRefusals checks the errors, none of which injects anything.
 func TestDebugFaultRefusals(t *testing.T) {
 	t.Parallel()
-	const syntax = "-ERR DEBUG FAULT takes INJECT kind [ON command] [TIMES n] [AFTER milliseconds] [UNTIL REMOVED]"
+	const syntax = "-ERR DEBUG FAULT takes INJECT kind [ON command] [TIMES n] [AFTER milliseconds] " +
+		"[UNTIL REMOVED]"
 	c := startFaults(t)()
 	for args, want := range map[string]string{
 		"":                              "-ERR unknown subcommand or wrong number of arguments",

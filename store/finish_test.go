@@ -42,7 +42,9 @@ func TestFinish(t *testing.T) {
 	}{
 		"nothing": {func(*Store, *Node) {}, finishMembers - 512},
 		"renamed": {func(s *Store, n *Node) { s.DB(0).Rename(n, []byte("other")) }, finishMembers - 512},
-		"moved":   {func(s *Store, n *Node) { s.DB(0).MoveTo(n, s.DB(1), []byte("other")) }, finishMembers - 512},
+		"moved": {
+			func(s *Store, n *Node) { s.DB(0).MoveTo(n, s.DB(1), []byte("other")) }, finishMembers - 512,
+		},
 		"swapped": {func(s *Store, n *Node) { s.Swap(0, 3) }, finishMembers - 512},
 		"deleted": {func(s *Store, n *Node) { s.DB(0).Delete(n) }, 0},
 		"flushed": {func(s *Store, n *Node) { s.DB(0).Flush() }, 0},

@@ -78,7 +78,8 @@ type Store struct {
 	// counted[i] belongs to shard i. nil: its keys are not counted by prefix.
 	counted [NumShards]*shardPrefixes
 
-	// unfinished[i] belongs to shard i: nodes whose values have work left, with their databases; see finish.go.
+	// unfinished[i] belongs to shard i: nodes whose values have work left, with their databases. See
+	// finish.go.
 	unfinished [NumShards]map[*Node]*DB
 
 	snapshot atomic.Pointer[Snapshot] // in progress; set under AllShards

@@ -142,7 +142,8 @@ func TestOtherVersionTakesOver(t *testing.T) {
 			if oracle.Release(program) < oldest {
 				t.Skip("TestOtherReleaseIsTooOld has it")
 			}
-			master, replica := oracle.Options{RealTime: true}, oracle.Options{RealTime: true, Program: program}
+			master := oracle.Options{RealTime: true}
+			replica := oracle.Options{RealTime: true, Program: program}
 			if oracle.Release(program) < 700 {
 				master, replica = replica, master
 			}

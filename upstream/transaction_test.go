@@ -96,7 +96,8 @@ func TestTransactionTurnsToScripts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := startRedis(t, "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-fcall", "-fcall_ro")
+			r := startRedis(t,
+				"--user", "default", "on", "nopass", "~*", "&*", "+@all", "-fcall", "-fcall_ro")
 			u := open(t, "redis+single://"+r.Addr(), nil)
 			require.Equal(t, "*3\r\n+OK\r\n"+admitted+"$1\r\n1\r\n", run(u))
 			require.Contains(t, u.status("node0"), "decides_by=scripts")

@@ -102,7 +102,7 @@ func TestWatchAndSelect(t *testing.T) {
 	require.Equal(t, []string{"watch k", "select 1", "watch k", "select 2", "multi", "set k 1", "exec"},
 		lower(f.asked()))
 	w = u.Watch(watchOf(0, "k"), nil)
-	require.Equal(t, []string{"watch k"}, lower(f.asked()), "not on the connection, whose database is another")
+	require.Equal(t, []string{"watch k"}, lower(f.asked()), "not on the connection of another database")
 	w.Close()
 	f.set(func(args []string) string {
 		if strings.EqualFold(args[0], "select") {
@@ -137,7 +137,9 @@ func TestOwnConnectionsWaitForReplicas(t *testing.T) {
 		}
 		return watched("")(args)
 	})
-	u := open(t, "redis+single://"+f.addr, func(o *Options) { o.WaitReplicas, o.WaitTimeout = 1, time.Second })
+	u := open(t, "redis+single://"+f.addr, func(o *Options) {
+		o.WaitReplicas, o.WaitTimeout = 1, time.Second
+	})
 	const refusal = "-NOREPLICAS the command has run, but 0 of 1 replicas have confirmed it\r\n"
 	for _, c := range []struct{ exec, popped, wantExec, wantPopped string }{
 		{exec, popped, refusal, refusal},

@@ -2,5 +2,5 @@
 // recorded through MONITOR, and then made on as many keys as wanted. So the scripts of others are measured as
 // they are installed, and are not copied into this repository.
 //
-// It measures nothing: bench does.
+// It measures nothing: bench does. This package is internal to zlimit: it may change in any release.
 package recorded

@@ -61,11 +61,11 @@ func Record(ctx context.Context, address string, p Program) (*Recording, error) 
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	ended := make(chan error, 1)
+	ended := make(chan struct{})
 	go func() {
-		err := cmd.Wait()
-		ended <- err
-		conn.Close() // ends the recording
+		_ = cmd.Wait() // a program may fail at what the server is asked
+		close(ended)
+		_ = conn.Close() // ends the recording
 	}()
 	r := &recorder{names: p.Names, until: p.Until, plain: p.Plain, known: map[string]string{}}
 	err = r.read(lines)

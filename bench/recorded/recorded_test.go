@@ -14,7 +14,8 @@ import (
 )
 
 func TestParseLine(t *testing.T) {
-	words, scripted, err := parseLine(`1700000000.123456 [0 127.0.0.1:5] "EVAL" "a \"b\"\n\\n\x00\xff" "0" ""`)
+	const line = `1700000000.123456 [0 127.0.0.1:5] "EVAL" "a \"b\"\n\\n\x00\xff" "0" ""`
+	words, scripted, err := parseLine(line)
 	require.NoError(t, err)
 	require.False(t, scripted)
 	require.Equal(t, []string{"EVAL", "a \"b\"\n\\n\x00\xff", "0", ""}, words)
@@ -67,7 +68,8 @@ func TestReplay(t *testing.T) {
 			Recording: &Recording{
 				Scripts: []string{source}, Name: "user-over",
 				Calls: [][]string{
-					{"EVALSHA", sha, "1", "p:user-over", "1", "user-over:user-over"}, {"EVALSHA", sha, "1", "p:user-over", "41", "x"},
+					{"EVALSHA", sha, "1", "p:user-over", "1", "user-over:user-over"},
+					{"EVALSHA", sha, "1", "p:user-over", "41", "x"},
 				},
 			},
 			Keys: 103, Connections: 7, Pipeline: pipeline,
@@ -82,7 +84,8 @@ func TestReplay(t *testing.T) {
 				return "", err
 			}
 			defer conn.Close()
-			_, err = fmt.Fprintf(conn, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%d\r\n%s\r\n", len(source), args[2])
+			_, err = fmt.Fprintf(conn, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n$%d\r\n%s\r\n",
+				len(source), args[2])
 			return "", errors.Join(err, skipReply(bufio.NewReader(conn)))
 		}))
 		require.NoError(t, replay.Run(t.Context(), srv.Addr()))

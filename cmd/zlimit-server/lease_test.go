@@ -24,9 +24,9 @@ func (c *client) allow(t *testing.T, line string) (d [5]int64) {
 	return d
 }
 
-// TestLeaseOfAKilledGateway: a gateway over a redis-server is killed with units in its hands. Whoever asks the
-// other one afterwards gets no unit above the limit in any window, and all of it when the lost ones have left:
-// a window after the end of the lease.
+// TestLeaseOfAKilledGateway: a gateway over a redis-server is killed with units in its hands. Whoever asks
+// the other one afterwards gets no unit above the limit in any window, and all of it when the lost ones have
+// left: a window after the end of the lease.
 func TestLeaseOfAKilledGateway(t *testing.T) {
 	t.Parallel()
 	if err := oracle.Find(); err != nil {
@@ -45,7 +45,8 @@ func TestLeaseOfAKilledGateway(t *testing.T) {
 		p := startAsync(t, append(args, "--upstream", "redis+single://"+r.Addr(), "--rl-lease", "hot:", "50",
 			fmt.Sprint(leaseMs), "--upstream-timeout", "60000")...)
 		line, err := p.stdout.ReadString('\n')
-		for ; err == nil && strings.Contains(line, `"upstream: found"`); line, err = p.stdout.ReadString('\n') {
+		for err == nil && strings.Contains(line, `"upstream: found"`) {
+			line, err = p.stdout.ReadString('\n')
 		}
 		require.NoError(t, err)
 		p.readGreeting(t, bufio.NewReader(strings.NewReader(line)))

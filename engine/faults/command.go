@@ -12,8 +12,8 @@ import (
 )
 
 // Syntax is that of DEBUG FAULT.
-const Syntax = "<INJECT kind [ON command] [TIMES n] [AFTER milliseconds] [UNTIL REMOVED] [TEXT error] | LIST | " +
-	"REMOVE id | CLEAR>"
+const Syntax = "<INJECT kind [ON command] [TIMES n] [AFTER milliseconds] [UNTIL REMOVED] [TEXT error] | " +
+	"LIST | REMOVE id | CLEAR>"
 
 const maxDelayMs = 24 * 60 * 60 * 1000
 

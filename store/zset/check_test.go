@@ -240,7 +240,8 @@ func (t *tree) check() error {
 		return fmt.Errorf("%d leaves, directory %v", leaves, t.dir)
 	}
 	if n != t.len() {
-		return fmt.Errorf("leaves have %d members, index %d, of which %d are dead", n, t.index.Len(), t.rest.dead)
+		return fmt.Errorf("leaves have %d members, index %d, of which %d are dead",
+			n, t.index.Len(), t.rest.dead)
 	}
 	for _, l := range t.rest.dropped {
 		for ; l != nil; l = l.next {
@@ -262,7 +263,8 @@ func (t *tree) check() error {
 func (t *tree) checkRest(unlisted int) error {
 	r := &t.rest
 	if unlisted != r.unlisted || (r.log != nil) != (len(r.parts) > 0) || (r.log != nil) != (unlisted > 0) {
-		return fmt.Errorf("%d unlisted members, accounted are %d in %d leaves", unlisted, r.unlisted, len(r.parts))
+		return fmt.Errorf("%d unlisted members, accounted are %d in %d leaves",
+			unlisted, r.unlisted, len(r.parts))
 	}
 	for l := range r.parts {
 		if !l.unlisted || !slices.Contains(r.queue, l) {

@@ -293,8 +293,8 @@ func (t *tree) drop(l *leaf) {
 }
 
 // dropRanks removes the items with ranks in [start, stop) without looking at all of their leaves, and leaves
-// the nodes in the index. It does nothing and returns false if there are too few leaves. Every leaf is listed,
-// and some items stay.
+// the nodes in the index. It does nothing and returns false if there are too few leaves. Every leaf is
+// listed, and some items stay.
 func (t *tree) dropRanks(start, stop int) bool {
 	first, from := t.locate(start)
 	last, to := t.locate(stop - 1)
