@@ -56,7 +56,10 @@ type Limiter struct {
 
 // New returns a Limiter without keys. It has one goroutine, which Close stops.
 func New(o Options) *Limiter {
-	return over(o, engine.Options{})
+	o.setDefaults()
+	l := over(o, engine.Options{})
+	l.tick(o.Config)
+	return l
 }
 
 // Open is New for a Limiter whose keys are kept in the directory that the directive dir names, according to
@@ -67,9 +70,7 @@ func New(o Options) *Limiter {
 // Under appendfsync always a call returns when its changes are on disk, or with an error other than Error if
 // they could not be written.
 func Open(o Options) (*Limiter, error) {
-	if o.Config == nil {
-		o.Config = config.New()
-	}
+	o.setDefaults()
 	l := over(o, engine.Options{
 		Disk:  engine.Directory(o.Config.String("dir")),
 		Pause: func() { time.Sleep(time.Millisecond) }, //nolint:forbidigo // limits the pace of snapshots
@@ -77,6 +78,7 @@ func Open(o Options) (*Limiter, error) {
 	l.owner = true
 	err := l.engine.Open()
 	if err == nil {
+		l.tick(o.Config)
 		err = l.engine.Load(func() {})
 	}
 	if err != nil {
@@ -85,18 +87,25 @@ func Open(o Options) (*Limiter, error) {
 	return l, nil
 }
 
-// over makes an engine and a Limiter that ticks it.
-func over(o Options, e engine.Options) *Limiter {
+func (o *Options) setDefaults() {
 	if o.Config == nil {
 		o.Config = config.New()
 	}
 	if o.Clock == nil {
 		o.Clock = SystemClock()
 	}
+}
+
+// over makes an engine and a Limiter over it.
+func over(o Options, e engine.Options) *Limiter {
 	e.Config, e.Clock, e.Log = o.Config, o.Clock, o.Log
-	l := Over(engine.New(e))
+	return Over(engine.New(e))
+}
+
+// tick ticks the engine hz times a second until Close.
+func (l *Limiter) tick(cfg *config.Config) {
 	l.cron.Go(func() {
-		tick := time.NewTicker(time.Second / time.Duration(max(o.Config.Int("hz"), 1)))
+		tick := time.NewTicker(time.Second / time.Duration(max(cfg.Int("hz"), 1)))
 		defer tick.Stop()
 		for {
 			select {
@@ -107,7 +116,6 @@ func over(o Options, e engine.Options) *Limiter {
 			}
 		}
 	})
-	return l
 }
 
 // Over returns a Limiter over an engine that the caller ticks, such as a server's. Close does not close the
