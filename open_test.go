@@ -50,7 +50,8 @@ func TestTicksAfterOpen(t *testing.T) {
 	asked := make(chan struct{})
 	closing := make(chan struct{})
 	cfg := config.New()
-	require.NoError(t, cfg.ParseArgs([]string{"--hz", "500", "--appendonly", "yes", "--dir", t.TempDir()}, nil))
+	require.NoError(t,
+		cfg.ParseArgs([]string{"--hz", "500", "--appendonly", "yes", "--dir", t.TempDir()}, nil))
 	var watched atomic.Bool
 	limits, err := zlimit.Open(zlimit.Options{Config: cfg, Clock: clock.New(clock.Sources{
 		Monotonic: func() int64 { return time.Since(start).Microseconds() },

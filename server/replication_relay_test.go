@@ -269,7 +269,7 @@ func (f *fabric) sameHistory(replica, master *node, what ...any) {
 }
 
 // everyByte has the relay change and keep back each byte, not some: a copy for each takes minutes.
-var everyByte = flag.Bool("everybyte", false, "change and keep back every byte of a copy on its way, not some")
+var everyByte = flag.Bool("everybyte", false, "change and keep back every byte of a copy, not some")
 
 // stride is how far the bytes that are changed or kept back lie apart. It is odd, so that each place within
 // numbers of eight bytes has its turn.
