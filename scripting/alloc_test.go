@@ -1,6 +1,7 @@
 package scripting
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,37 +24,6 @@ redis.call('ZADD', key, tostring(now), now)
 return tostring(1)
 `
 
-// libraryLimiter is the same limiter as libraries write it, as in bench/flows.go.
-const libraryLimiter = `
-local function positive(value, name)
-  if type(value) ~= 'number' or value <= 0 then
-    error(string.format('%s must be positive, got %s', name, tostring(value)), 0)
-  end
-  return value
-end
-
-local function parse(text)
-  local quota = cjson.decode(text)
-  return positive(quota[1], 'window'), positive(quota[2], 'limit')
-end
-
-local function admit(key, now, window, limit)
-  redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
-  if redis.call('ZCARD', key) >= limit then
-    return 0
-  end
-  redis.call('ZADD', key, now, string.format('%d', now))
-  return 1
-end
-
-local ok, window, limit = pcall(parse, ARGV[2])
-if not ok then
-  return redis.error_reply('ERR ' .. window)
-end
-local now = tonumber(string.match(ARGV[1], '^%d+$'))
-return string.format('%d', admit(KEYS[1], positive(now, 'now'), window, limit))
-`
-
 // newStubEngine returns an engine with stubs for the commands of the limiters, and a call of a script.
 func newStubEngine(t testing.TB, script, args string) (*Engine, *commands.Ctx, [][]byte) {
 	e := New(Options{})
@@ -72,13 +42,19 @@ func newStubEngine(t testing.TB, script, args string) (*Engine, *commands.Ctx, [
 // A limiterScript is a script for newStubEngine.
 type limiterScript struct{ name, source, args string }
 
-var limiterScripts = []limiterScript{
-	{"plain", slidingWindow, "60000 3"},
-	{"library", libraryLimiter, "[60000,3]"},
+// limiterScripts returns a plain limiter and the same as libraries write it.
+func limiterScripts(t testing.TB) []limiterScript {
+	t.Helper()
+	library, err := os.ReadFile("../bench/library.lua")
+	require.NoError(t, err)
+	return []limiterScript{
+		{"plain", slidingWindow, "60000 3"},
+		{"library", string(library), "[60000,3]"},
+	}
 }
 
 func BenchmarkLimiters(b *testing.B) {
-	for _, s := range limiterScripts {
+	for _, s := range limiterScripts(b) {
 		b.Run(s.name, func(b *testing.B) {
 			e, c, args := newStubEngine(b, s.source, s.args)
 			c.Args = args
@@ -100,7 +76,7 @@ func TestAllocationsPerScript(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector drops pooled frames at random")
 	}
-	for _, s := range limiterScripts {
+	for _, s := range limiterScripts(t) {
 		e, c, args := newStubEngine(t, s.source, s.args)
 		c.Args = args
 		got := testing.AllocsPerRun(200, func() {
