@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,11 +117,8 @@ func TestNodeLosesFunctions(t *testing.T) {
 
 // TestOtherVersionsInOneCluster puts the releases that ORACLE_SERVERS names beside redis-server 7.0.
 func TestOtherVersionsInOneCluster(t *testing.T) {
-	for _, program := range otherReleases(t) {
+	for _, program := range otherReleases(t, true) {
 		t.Run(nameOf(program), func(t *testing.T) {
-			if oracle.Release(program) < oldest {
-				t.Skip("TestOtherReleaseIsTooOld has it")
-			}
 			addrs := startMixed(t, oracle.Options{}, oracle.Options{Program: program}, oracle.Options{})
 			u := openCluster(t, addrs)
 			requireDecisions(t, u, "mixed")
@@ -137,11 +135,8 @@ func TestOtherVersionsInOneCluster(t *testing.T) {
 // TestOtherVersionTakesOver puts them behind one list: the newer one is a replica of the older one, and is
 // promoted when that has gone. The units stay.
 func TestOtherVersionTakesOver(t *testing.T) {
-	for _, program := range otherReleases(t) {
+	for _, program := range otherReleases(t, true) {
 		t.Run(nameOf(program), func(t *testing.T) {
-			if oracle.Release(program) < oldest {
-				t.Skip("TestOtherReleaseIsTooOld has it")
-			}
 			master := oracle.Options{RealTime: true}
 			replica := oracle.Options{RealTime: true, Program: program}
 			if oracle.Release(program) < 700 {
@@ -188,11 +183,8 @@ func requireTakenOver(t *testing.T, first, second oracle.Options) {
 // TestOtherReleaseIsTooOld: an engine before 6.2 refuses decisions in words that say so. In CI there is none,
 // so TestBadUpstreams has a fake with the replies of Redis 5; this one is for ORACLE_SERVERS.
 func TestOtherReleaseIsTooOld(t *testing.T) {
-	for _, program := range otherReleases(t) {
+	for _, program := range otherReleases(t, false) {
 		t.Run(nameOf(program), func(t *testing.T) {
-			if oracle.Release(program) >= oldest {
-				t.Skip("it is new enough")
-			}
 			r, err := oracle.Start(oracle.Options{RealTime: true, Program: program})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, r.Close()) })
@@ -209,8 +201,9 @@ func nameOf(program string) string {
 	return fmt.Sprint(filepath.Base(program), " ", float64(oracle.Release(program))/100)
 }
 
-// otherReleases returns the servers that ORACLE_SERVERS names.
-func otherReleases(t *testing.T) []string {
+// otherReleases returns the servers that ORACLE_SERVERS names and that are new enough for decisions, or those
+// that are not.
+func otherReleases(t *testing.T, newEnough bool) []string {
 	t.Helper()
 	if err := oracle.FindRealTime(); err != nil {
 		t.Skip("there is no redis-server on this machine: ", err)
@@ -219,5 +212,7 @@ func otherReleases(t *testing.T) []string {
 	if err != nil {
 		t.Skip(err)
 	}
-	return programs
+	return slices.DeleteFunc(programs, func(program string) bool {
+		return oracle.Release(program) >= oldest != newEnough
+	})
 }

@@ -131,7 +131,7 @@ func TestReplicaIsWaitedFor(t *testing.T) {
 
 // TestOtherReplicaIsWaitedFor: so does a replica of the releases that ORACLE_SERVERS names.
 func TestOtherReplicaIsWaitedFor(t *testing.T) {
-	for _, program := range otherReleases(t) {
+	for _, program := range otherReleases(t, true) {
 		t.Run(nameOf(program), func(t *testing.T) { requireReplicaIsWaitedFor(t, program) })
 	}
 }
