@@ -27,6 +27,7 @@ const logInterval = time.Second
 type failures struct {
 	total *atomic.Int64 // Options.Failures; may be nil
 	log   *slog.Logger  // Options.Log; nil: slog's default
+	now   func() time.Time
 
 	mu       sync.Mutex
 	nextLine time.Time // protected by mu; time of the next line
@@ -37,8 +38,7 @@ func (f *failures) add(ctx context.Context, policy string, err error) {
 	if f.total != nil {
 		f.total.Add(1)
 	}
-	// The instant spaces lines of the log; no decision depends on it, and a request brings none along.
-	n := f.due(time.Now())
+	n := f.due(f.now())
 	if n == 0 {
 		return
 	}

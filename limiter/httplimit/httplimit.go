@@ -73,7 +73,7 @@ func New(o Options) func(http.Handler) http.Handler {
 	if o.Denied == nil {
 		o.Denied = http.HandlerFunc(tooMany)
 	}
-	m := &middleware{Options: o, failures: failures{total: o.Failures, log: o.Log}}
+	m := &middleware{Options: o, failures: failures{total: o.Failures, log: o.Log, now: time.Now}}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
 	}
