@@ -23,7 +23,7 @@ func (t *tree) leafOf(it item) *leaf {
 // insert inserts an item that is not in the tree.
 func (t *tree) insert(it item) {
 	l := t.leafOf(it)
-	if l.unlisted {
+	for l.unlisted { // at most two: the item may sort before the first of the leaf that is listed
 		t.list(l)
 		l = t.leafOf(it)
 	}

@@ -70,6 +70,31 @@ func TestModelWithWorkLeft(t *testing.T) {
 	require.Positive(t, dead)
 }
 
+// A name that sorts before the number of the same score, with which an unlisted leaf begins, belongs to the
+// leaf before it, which may be unlisted, too.
+func TestNameBeforeUnlistedLeaf(t *testing.T) {
+	deferringAbove(t, 8, 16)
+	for _, name := range []string{"!", "", "-", "a name"} {
+		s := logOf(200)
+		model := text(s)
+		at := s.At(100 / 16 * 16)
+		s.convertToTree()
+		s.Add([]byte(name), at.Score)
+		require.NoError(t, s.check(), "%q", name)
+		rank, ok := s.Rank([]byte(name))
+		require.True(t, ok, "%q", name)
+		require.Equal(t, name, string(s.At(rank).AppendMember(nil)))
+		require.Equal(t, 201, s.Len())
+		for s.Unfinished() {
+			s.Finish(7)
+			require.NoError(t, s.check(), "%q", name)
+		}
+		_, ok = s.Remove([]byte(name))
+		require.True(t, ok, "%q", name)
+		require.Equal(t, model, text(s), "%q", name)
+	}
+}
+
 func TestScanGuaranteeWithWorkLeft(t *testing.T) {
 	deferringAbove(t, 8, 64)
 	rng := rand.New(rand.NewPCG(6, 0))
