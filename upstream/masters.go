@@ -52,9 +52,14 @@ func onAny(u *Upstream, c *call.Call, _ *topology, due time.Time) { u.onOne(c, n
 
 // onOne runs a call on a node, or on any if that is nil.
 func (u *Upstream) onOne(c *call.Call, n *node, due time.Time) {
-	x := &unit{call: c, args: c.Args, slot: anySlot, to: n, only: n != nil, write: writes(c.Cmd, c.Args)}
+	x := unitFor(c, n)
 	u.run([]*unit{x}, due)
 	u.finish(x)
+}
+
+// unitFor returns a unit of a call for a node, or for any if that is nil.
+func unitFor(c *call.Call, n *node) *unit {
+	return &unit{call: c, args: c.Args, slot: anySlot, to: n, only: n != nil, write: writes(c.Cmd, c.Args)}
 }
 
 // gather runs a command on every master. If one fails, the call has its error as the reply and
@@ -70,9 +75,7 @@ func (u *Upstream) gather(c *call.Call, t *topology, due time.Time) []*unit {
 		var pending []*unit
 		for i, n := range masters {
 			if units[i] = done[n]; units[i] == nil {
-				units[i] = &unit{
-					call: c, args: c.Args, slot: anySlot, to: n, only: n != nil, write: writes(c.Cmd, c.Args),
-				}
+				units[i] = unitFor(c, n)
 				pending = append(pending, units[i])
 			}
 		}
