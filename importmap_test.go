@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"bench/abuse":          {"abuse"},
 	"bench/contention":     {},
 	"bench/picture":        {"limiter"},
-	"bench/recorded":       {},
+	"bench/recorded":       {"words"},
 	"bench/soak":           {"abuse"},
 	"zlimittest":           {"server", "server/pipe", "engine/faults", root, "clock", "config"},
 	"zlimittest/miniredis": {"zlimittest", root},
