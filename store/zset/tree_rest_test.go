@@ -9,18 +9,18 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// deferringAbove makes changes of more than n members leave work, in leaves of leafMembers, until the test
+// deferringSoon makes changes of more than 8 members leave work, in leaves of leafMembers, until the test
 // ends.
-func deferringAbove(t *testing.T, n, leafMembers int) {
+func deferringSoon(t *testing.T, leafMembers int) {
 	from, atOnce := deferFrom, listedAtOnce
-	deferFrom, listedAtOnce = n, leafMembers
+	deferFrom, listedAtOnce = 8, leafMembers
 	t.Cleanup(func() { deferFrom, listedAtOnce = from, atOnce })
 }
 
 // What is left to do is nobody's concern: every query answers as the model does, at any time before it is
 // done.
 func TestModelWithWorkLeft(t *testing.T) {
-	deferringAbove(t, 8, 16)
+	deferringSoon(t, 16)
 	const seed = 5
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -73,7 +73,7 @@ func TestModelWithWorkLeft(t *testing.T) {
 // A name that sorts before the number of the same score, with which an unlisted leaf begins, belongs to the
 // leaf before it, which may be unlisted, too.
 func TestNameBeforeUnlistedLeaf(t *testing.T) {
-	deferringAbove(t, 8, 16)
+	deferringSoon(t, 16)
 	for _, name := range []string{"!", "", "-", "a name"} {
 		s := logOf(200)
 		model := text(s)
@@ -96,7 +96,7 @@ func TestNameBeforeUnlistedLeaf(t *testing.T) {
 }
 
 func TestScanGuaranteeWithWorkLeft(t *testing.T) {
-	deferringAbove(t, 8, 64)
+	deferringSoon(t, 64)
 	rng := rand.New(rand.NewPCG(6, 0))
 	for range race.Fewer(10) {
 		var s Set
@@ -111,7 +111,7 @@ func TestScanGuaranteeWithWorkLeft(t *testing.T) {
 }
 
 func TestFrozenSetDoesNotChangeWithWorkLeft(t *testing.T) {
-	deferringAbove(t, 8, 64)
+	deferringSoon(t, 64)
 	for seed := range uint64(race.Fewer(5)) {
 		rng := rand.New(rand.NewPCG(seed, 21))
 		x := &freezeTest{set: logOf(5000)}
