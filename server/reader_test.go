@@ -256,6 +256,17 @@ func TestReaderWorkIsLinear(t *testing.T) {
 	}
 }
 
+// What is not consumed is peeked again after each read, so little of it may be examined.
+func TestPeekIsBounded(t *testing.T) {
+	peeked := func(args int) int {
+		r := newReader(defaultLimits())
+		r.filled(copy(r.free(), encode("PING")+encode(slices.Repeat([]string{"a"}, args)...)+encode("PING")))
+		return len(r.peek(make([]engine.Arrived, 0, 16)))
+	}
+	require.Equal(t, 3, peeked(maxPeekedArgs))
+	require.Equal(t, 1, peeked(maxPeekedArgs+1))
+}
+
 // maxRead returns the number of reads for pieces of n bytes: each may examine one
 // byte again.
 func maxRead(in string, n int) int { return len(in)/n + 1 }
