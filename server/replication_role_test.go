@@ -207,7 +207,7 @@ func TestCopyWithBadLibrary(t *testing.T) {
 	f.follow(replica, a)
 	b := f.node(ours)
 	require.Equal(t, "$1\r\nx", b.call(t, "FUNCTION", "LOAD", "#!lua name=x\nlocal s = 'x'\n"+
-		"for i = 1, 24 do s = s .. s end\nredis.register_function('f', function() return #s end)"))
+		"for i = 1, 21 do s = s .. s end\nredis.register_function('f', function() return #s end)"))
 	replica.fill(t, "CONFIG SET lua-memory-limit 1mb")
 	host, port := b.hostPort()
 	require.Equal(t, "+OK", replica.call(t, "REPLICAOF", host, port))
