@@ -16,6 +16,7 @@ type block struct {
 	at   int64 // offset of its first byte
 	data []byte
 	next *block
+	kept bool // not used again: a reader was closed that may still use what Next has returned
 }
 
 // A chain is a sequence of bytes with one writer and any number of readers at different places. What
@@ -77,7 +78,7 @@ func (c *chain) newBlock() *block {
 
 // left is called when a reader has left a block. It requires mu.
 func (c *chain) left(b *block) {
-	if !c.reuses || cap(b.data) < blockSize {
+	if !c.reuses || b.kept || cap(b.data) < blockSize {
 		return
 	}
 	for _, r := range c.readers {
@@ -118,6 +119,9 @@ func (c *chain) dropAll() {
 func (c *chain) drop(r *Reader) {
 	if i := slices.Index(c.readers, r); i >= 0 {
 		c.readers = slices.Delete(c.readers, i, i+1)
+	}
+	if !r.closed {
+		r.block.kept = true
 	}
 	r.closed, r.block = true, nil
 	r.wakeUp()
@@ -162,9 +166,8 @@ func (r *Reader) wakeUp() {
 }
 
 // Next blocks until there are bytes and returns some, which must not be changed and are valid until the next
-// call. interrupt ends the wait:
-// then Next returns nothing and no error. After the last byte it returns the error that the chain has
-// ended with, and ErrClosed after Close.
+// call, also after Close. interrupt ends the wait: then Next returns nothing and no error. After the last byte
+// it returns the error that the chain has ended with, and ErrClosed after Close.
 func (r *Reader) Next(interrupt <-chan struct{}) ([]byte, error) {
 	for {
 		b, err := r.next()

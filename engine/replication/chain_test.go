@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 	"testing"
@@ -185,6 +186,26 @@ func TestInterruptedReaderGoesOn(t *testing.T) {
 		s.Follow([]byte("abc"), 0)
 		require.Equal(t, "abc", <-got)
 	})
+}
+
+// What Next has returned may still be on its way when another goroutine closes the reader.
+func TestBytesOfAClosedReaderStay(t *testing.T) {
+	c := &chain{reuses: true}
+	first := c.restart(0)
+	closed, other := c.open(first, 0), c.open(first, 0)
+	text := digits36(2 * blockSize)
+	c.write([]byte(text))
+	b, err := closed.Next(nil)
+	require.NoError(t, err)
+	closed.Close()
+	for range 3 {
+		for other.Unread() > 0 {
+			_, err := other.Next(nil)
+			require.NoError(t, err)
+		}
+		c.write(bytes.Repeat([]byte{'-'}, 2*blockSize))
+	}
+	require.True(t, text[:len(b)] == string(b))
 }
 
 // Two readers at different paces see the same bytes of a chain that uses its blocks again, and it needs no
