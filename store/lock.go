@@ -129,8 +129,11 @@ func (l *shardLock) unlock() {
 // come back: with 128 a second core gained 1.4 times, not 1.9. See docs/adr/0048.
 const spins = 2048
 
+// spinning says whether the holder of a lock can run while another goroutine tries.
+var spinning = runtime.GOMAXPROCS(0) > 1
+
 func (l *shardLock) lockSlow(cancel <-chan struct{}) bool {
-	if runtime.NumCPU() > 1 {
+	if spinning {
 		for range spins {
 			if l.state.Load() == lockFree && l.state.CompareAndSwap(lockFree, lockHeld) {
 				return true
