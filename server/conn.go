@@ -215,6 +215,11 @@ func (c *conn) batch() bool {
 	open = open && c.deliver()
 	c.traffic += len(c.out.buf)
 	c.session.EndCall()
+	if c.pipelines {
+		// Other connections run their commands first, and then all send their replies: a client is woken once
+		// for those of many connections, and not for each. Waking it costs more than a batch takes.
+		runtime.Gosched()
+	}
 	open = c.flush() && open
 	c.yield()
 	c.publish()
