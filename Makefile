@@ -94,7 +94,7 @@ record: ## record the transcripts of redis-server anew (needs redis-server 7.0.1
 	$(GO) test ./server -run TestTranscripts -record
 
 pgo: ## record the profile that the server is built with, from what limiters send over loopback
-	$(GO) test ./server -run '^$$' -bench "Pipelined/(allow|evalsha)" -benchtime 3000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null
+	$(GO) test ./server -run '^$$' -bench "Pipelined/(allow|evalsha|library)" -benchtime 3000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null
 
 image: ## an OCI image for linux/amd64 and arm64 in dist/out/image, without a daemon; dist/out/image.tar for docker load
 	$(GO) run -C dist ./release -only linux/amd64 -version "$(VERSION)" -out out/bin

@@ -7,7 +7,6 @@ import (
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/hash"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // The effects of the commands that Redis does not have are ordinary commands of Redis,
@@ -40,8 +39,7 @@ func (c *Ctx) AddRun() bool {
 		return false
 	}
 	if k.node == nil {
-		k.set = &zset.Set{}
-		k.node = c.DB.Put(k.name, k.set)
+		k.node, k.set = c.DB.PutZSet(k.name)
 	}
 	k.set.AppendRun(first, int(units))
 	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))

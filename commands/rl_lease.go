@@ -126,8 +126,7 @@ func (k *leaseKey) freeAfterMs(c *Ctx, maxSlots int64) int64 {
 
 func (k *leaseKey) grant(c *Ctx, id []byte, leaseMs int64) {
 	if k.node == nil {
-		k.set = &zset.Set{}
-		k.node = c.DB.Put(c.Args[1], k.set)
+		k.node, k.set = c.DB.PutZSet(c.Args[1])
 	}
 	k.set.Add(id, float64(c.NowMs+leaseMs)) // before commit, so that the set is never empty
 	if g := c.did(4, "ZADD", c.Args[1]); g != nil {

@@ -109,8 +109,7 @@ func (k *logKey) log() limiter.Log {
 
 func (k *logKey) apply(c *Ctx, change *limiter.Change) {
 	if k.node == nil {
-		k.set = &zset.Set{}
-		k.node = c.DB.Put(k.name, k.set)
+		k.node, k.set = c.DB.PutZSet(k.name)
 	}
 	dropped := k.set.DropThrough(change.DropThrough)
 	emptied := k.set.Len() == 0

@@ -46,12 +46,13 @@ func storeCombined(c *Ctx, combine combination) resp.Value {
 // its size as a reply.
 func storeResult(c *Ctx, key []byte, result interface{ Len() int }) resp.Value {
 	old := c.DB.Find(key, c.NowMs) // in any case, because it removes an expired key
-	if result.Len() > 0 {
+	size := result.Len()
+	if size > 0 {
 		c.DB.Put(key, result)
 	} else if old != nil {
 		c.DB.Delete(old)
 	}
-	return resp.Int(int64(result.Len()))
+	return resp.Int(int64(size))
 }
 
 // SINTER key [key ...]

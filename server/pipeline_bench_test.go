@@ -31,8 +31,12 @@ const (
 func BenchmarkPipelined(b *testing.B) {
 	script, err := os.ReadFile("../docs/sliding-window.lua")
 	require.NoError(b, err)
+	library, err := os.ReadFile("../bench/library.lua")
+	require.NoError(b, err)
 	evalsha := fmt.Sprintf("*7\r\n$7\r\nEVALSHA\r\n$40\r\n%x\r\n$1\r\n1\r\n%%s"+
 		"$13\r\n%s\r\n$3\r\n500\r\n$7\r\n1000000\r\n", sha1.Sum(script), timestampField)
+	ofLibrary := fmt.Sprintf("*6\r\n$7\r\nEVALSHA\r\n$40\r\n%x\r\n$1\r\n1\r\n%%s"+
+		"$13\r\n%s\r\n$13\r\n[500,1000000]\r\n", sha1.Sum(library), timestampField)
 	for _, flow := range []struct {
 		name    string
 		command string // with a verb for the key
@@ -40,6 +44,7 @@ func BenchmarkPipelined(b *testing.B) {
 	}{
 		{"allow", "*4\r\n$8\r\nRL.ALLOW\r\n%s$6\r\n100000\r\n$3\r\n500\r\n", 6},
 		{"evalsha", evalsha, 2},
+		{"library", ofLibrary, 2},
 		{"multi", "*1\r\n$5\r\nMULTI\r\n" +
 			"*4\r\n$4\r\nZADD\r\n%[1]s$13\r\n" + timestampField + "\r\n$13\r\n" + timestampField + "\r\n" +
 			"*4\r\n$16\r\nZREMRANGEBYSCORE\r\n%[1]s$1\r\n0\r\n$13\r\n" + cutoffField + "\r\n" +
@@ -52,8 +57,10 @@ func BenchmarkPipelined(b *testing.B) {
 			require.NoError(b, err)
 			go srv.Serve()
 			defer srv.Close()
-			_, err = srv.Do(b.Context(), "SCRIPT", "LOAD", script)
-			require.NoError(b, err)
+			for _, s := range [][]byte{script, library} {
+				_, err = srv.Do(b.Context(), "SCRIPT", "LOAD", s)
+				require.NoError(b, err)
+			}
 			const clients = 50
 			var all sync.WaitGroup
 			for client := range clients {

@@ -9,7 +9,7 @@ import (
 // the lowest bits on:
 //
 //	charge    12  bytes that the value counts for in the shard's memory: see memory.go
-//	kind       3  type of the value: see value.go
+//	kind       3  type of the value, and where it is: see value.go
 //	far        1  the pointer is to a farEntry, which has the value and the deadline
 //	deadline  48  unix milliseconds, signed; 0: none
 //
@@ -52,14 +52,19 @@ func (e *Entry) asFar(kind uint64) unsafe.Pointer {
 	return nil
 }
 
+// value returns the value and its kind, which is kindZSet for one in the node, too.
 func (e *Entry) value() (unsafe.Pointer, uint64) {
 	kind := e.word >> kindAt & (1<<kindBits - 1)
+	if kind == kindZSetHere {
+		return unsafe.Pointer(e.setHere()), kindZSet
+	}
 	if e.word&farBit != 0 {
 		return (*farEntry)(e.data).data, kind
 	}
 	return e.data, kind
 }
 
+// replace sets the value to what p points to, of a kind that is not in the node.
 func (e *Entry) replace(p unsafe.Pointer, kind uint64) {
 	e.word = e.word&^((1<<kindBits-1)<<kindAt) | kind<<kindAt
 	if e.word&farBit != 0 {
@@ -80,7 +85,11 @@ func (e *Entry) ExpireAtMs() (atMs int64, ok bool) {
 	return atMs, atMs != 0
 }
 
-// setExpireAtMs sets the deadline; 0 removes it. It reports whether the memory of the entry changed.
+// isFar reports whether a deadline does not fit the word.
+func isFar(atMs int64) bool { return atMs < -farthest || atMs > farthest }
+
+// setExpireAtMs sets the deadline; 0 removes it. A value in the node allows no far one. It reports whether
+// the memory of the entry changed.
 func (e *Entry) setExpireAtMs(atMs int64) (resized bool) {
 	was := e.word & farBit
 	if was != 0 {
@@ -89,7 +98,7 @@ func (e *Entry) setExpireAtMs(atMs int64) (resized bool) {
 	}
 	near := min(max(atMs, -farthest), farthest)
 	e.word = uint64(near)<<deadlineAt | e.word&(1<<deadlineAt-1)
-	if near != atMs {
+	if isFar(atMs) {
 		e.data = unsafe.Pointer(&farEntry{data: e.data, expireAtMs: atMs})
 		e.word |= farBit
 	}

@@ -19,7 +19,7 @@ func addUnfinished(db *DB, key string) *Node {
 		set.Add(strconv.AppendInt(nil, i*7, 10), float64(i*7))
 	}
 	n := db.Put([]byte(key), set)
-	set.Add([]byte("a name"), 1)
+	ZSetOf(n).Add([]byte("a name"), 1)
 	db.Modified(n)
 	return n
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/zlimit/zlimit/store/dict"
 	"github.com/zlimit/zlimit/store/effects"
 	"github.com/zlimit/zlimit/store/expire"
+	"github.com/zlimit/zlimit/store/zset"
 )
 
 // Lookup returns key's node, or nil if there is none, counts a hit or a miss, and marks the key as used. It
@@ -82,12 +83,12 @@ func (db *DB) find(sh *shard, hash uint32, key []byte, nowMs int64) *Node {
 	return n
 }
 
-// Put sets key to data, without a deadline, and marks its watches. It copies a new key and keeps data. If
-// data is a collection without elements, the caller fills it and calls Modified.
+// Put sets key to data, without a deadline, and marks its watches. It copies a new key and keeps data as
+// Replace does. If data is a collection without elements, the caller fills it and calls Modified.
 func (db *DB) Put(key []byte, data any) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
-	n, created := sh.keys.Put(hash, key)
+	n, created := sh.put(hash, key, data)
 	if created {
 		db.initNode(sh, n, data)
 	} else {
@@ -105,13 +106,27 @@ func (db *DB) Put(key []byte, data any) *Node {
 	return n
 }
 
+// PutZSet is Put with an empty sorted set, which it returns.
+func (db *DB) PutZSet(key []byte) (*Node, *zset.Set) {
+	n := db.Put(key, (*zset.Set)(nil))
+	return n, ZSetOf(n)
+}
+
 // Add is Put for a key that does not exist. It marks no watches; call Modified for that.
 func (db *DB) Add(key []byte, data any) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
-	n, _ := sh.keys.Put(hash, key)
+	n, _ := sh.put(hash, key, data)
 	db.initNode(sh, n, data)
 	return n
+}
+
+// put returns the node of key. A new one has room for data that can use it.
+func (sh *shard) put(hash uint32, key []byte, data any) (n *Node, created bool) {
+	if _, ok := data.(*zset.Set); ok {
+		return sh.keys.PutWithRoom(hash, key)
+	}
+	return sh.keys.Put(hash, key)
 }
 
 func (db *DB) initNode(sh *shard, n *Node, data any) {
@@ -168,6 +183,7 @@ func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
 	if old := sh.keys.Get(hash, key); old != nil {
 		to.unlink(sh, old)
 	}
+	leaveNode(n)
 	n = n.Renamed(hash, key)
 	n.SetMark(to.store.epoch)
 	sh.keys.Insert(n)
@@ -183,7 +199,7 @@ func (db *DB) MoveTo(n *Node, to *DB, key []byte) {
 }
 
 // ExpireAt sets a node's deadline in unix milliseconds. The key exists up to and including that instant. The
-// caller marks watches by Modified.
+// caller marks watches by Modified. A far deadline moves a sorted set, so ZSetOf then returns another.
 func (db *DB) ExpireAt(n *Node, atMs int64) {
 	if atMs == 0 {
 		atMs = -1 // 0 means no deadline; a millisecond earlier is as much in the past
@@ -195,6 +211,9 @@ func (db *DB) ExpireAt(n *Node, atMs int64) {
 		sh.expiring++
 	}
 	sh.deadlineSumMs += cappedDeadline(atMs) - cappedDeadline(old)
+	if isFar(atMs) {
+		leaveNode(n)
+	}
 	if n.Value.setExpireAtMs(atMs) {
 		db.recount(n)
 	}

@@ -54,7 +54,7 @@ func (e *Entry) charge() charge { return charge(e.word & (1<<chargeBits - 1)) }
 
 func (e *Entry) setCharge(c charge) { e.word = e.word&^(1<<chargeBits-1) | uint64(c) }
 
-// ValueBytes returns the memory of a node's value in bytes, in constant time.
+// ValueBytes returns the memory of a node's value outside of the node, in bytes and in constant time.
 func ValueBytes(n *Node) int64 {
 	size := int64(0)
 	switch p, kind := n.Value.value(); kind {
@@ -67,7 +67,9 @@ func ValueBytes(n *Node) int64 {
 	case kindHash:
 		size = (*hash.Hash)(p).Bytes()
 	case kindZSet:
-		size = (*zset.Set)(p).Bytes()
+		if size = (*zset.Set)(p).BodyBytes(); p != n.Room() {
+			size += zset.HeaderBytes
+		}
 	}
 	if n.Value.word&farBit != 0 {
 		size += int64(unsafe.Sizeof(farEntry{}))

@@ -31,8 +31,9 @@ func TestReadAheadBesideWriters(t *testing.T) {
 				s.Lock(shard)
 				switch n := db.Find(key, nowMs); {
 				case n == nil:
-					n = db.Put(key, &zset.Set{})
-					store.ZSetOf(n).AppendRun(unit.Add(2), 1)
+					var set *zset.Set
+					n, set = db.PutZSet(key)
+					set.AppendRun(unit.Add(2), 1)
 					db.Modified(n)
 				case i%50 == 0:
 					db.Delete(n)

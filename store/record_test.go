@@ -8,7 +8,6 @@ import (
 
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // Each way in which a key changes is recorded once, in order.
@@ -32,7 +31,7 @@ func TestChangesAreRecorded(t *testing.T) {
 			[]string{"changed 0 old"},
 		},
 		"emptied": {func(s *store.Store) {
-			n := s.DB(0).Put([]byte("z"), &zset.Set{})
+			n, _ := s.DB(0).PutZSet([]byte("z"))
 			s.DB(0).Modified(n)
 		}, []string{"deleted 0 z: del"}},
 		"make room": {func(s *store.Store) {

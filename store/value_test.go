@@ -2,12 +2,16 @@ package store_test
 
 import (
 	"fmt"
+	"math"
 	"runtime"
+	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/dict"
 	"github.com/zlimit/zlimit/store/hash"
 	"github.com/zlimit/zlimit/store/list"
 	"github.com/zlimit/zlimit/store/set"
@@ -43,53 +47,154 @@ var kinds = []struct {
 	}, func(data any) { data.(*zset.Set).Remove([]byte("e")) }},
 }
 
-// requireHolds requires that n holds data and nothing of another type.
-func requireHolds(t *testing.T, n *store.Node, data any) {
+// requireHolds requires that n holds what kinds[kind] makes, and nothing of another type.
+func requireHolds(t *testing.T, n *store.Node, kind int) {
 	t.Helper()
-	require.Same(t, data, store.DataOf(n))
-	as := func(got any, is bool) {
-		t.Helper()
-		if is {
-			require.Same(t, data, got)
+	data := store.DataOf(n)
+	require.IsType(t, kinds[kind].make(), data)
+	var has bool
+	switch v := data.(type) {
+	case *store.String:
+		has = string(v.Bytes(nil)) == "e"
+	case *list.List:
+		has = v.Len() == 1
+	case *set.Set:
+		has = v.Contains([]byte("e"))
+	case *hash.Hash:
+		_, has = v.Get([]byte("e"))
+	case *zset.Set:
+		_, has = v.Score([]byte("e"))
+	}
+	require.True(t, has)
+	for i, as := range []any{
+		store.StringOf(n), store.ListOf(n), store.SetOf(n), store.HashOf(n), store.ZSetOf(n),
+	} {
+		if i == kind {
+			require.Same(t, data, as)
 		} else {
-			require.Nil(t, got)
+			require.Nil(t, as)
 		}
 	}
-	_, is := data.(*store.String)
-	as(store.StringOf(n), is)
-	_, is = data.(*list.List)
-	as(store.ListOf(n), is)
-	_, is = data.(*set.Set)
-	as(store.SetOf(n), is)
-	_, is = data.(*hash.Hash)
-	as(store.HashOf(n), is)
-	_, is = data.(*zset.Set)
-	as(store.ZSetOf(n), is)
 }
 
 func TestKeyHoldsEachKind(t *testing.T) {
 	s := store.New()
-	for _, from := range kinds {
-		for _, to := range kinds {
+	for from := range kinds {
+		for to := range kinds {
 			db := s.DB(0)
-			first, second := from.make(), to.make()
-			n := db.Put([]byte("k"), first)
-			requireHolds(t, n, first)
-			requireHolds(t, db.Put([]byte("k"), second), second)
-			store.Replace(n, first)
-			requireHolds(t, n, first)
+			n := db.Put([]byte("k"), kinds[from].make())
+			requireHolds(t, n, from)
+			requireHolds(t, db.Put([]byte("k"), kinds[to].make()), to)
+			store.Replace(n, kinds[from].make())
+			requireHolds(t, n, from)
+			db.Resized(n)
 			db.MoveTo(n, s.DB(1), []byte("another key"))
-			requireHolds(t, s.DB(1).Find([]byte("another key"), nowMs), first)
+			requireHolds(t, s.DB(1).Find([]byte("another key"), nowMs), from)
+			require.Equal(t, s.RecountMemory(), s.Memory())
 		}
 	}
+}
+
+// A sorted set is in its node if the key was created for one and is not too long, and moves out when that is
+// no longer possible. Whatever happens it keeps its members and deadline, and memory stays counted.
+func TestSortedSetInItsNode(t *testing.T) {
+	const far = math.MaxInt64
+	long := strings.Repeat("k", dict.MaxKeyWithRoom)
+	for name, c := range map[string]struct {
+		make func(db *store.DB) *store.Node
+		here bool
+	}{
+		"new":      {func(db *store.DB) *store.Node { return db.Put([]byte("k"), letters()) }, true},
+		"long":     {func(db *store.DB) *store.Node { return db.Put([]byte(long), letters()) }, true},
+		"too long": {func(db *store.DB) *store.Node { return db.Put([]byte(long+"k"), letters()) }, false},
+		"made empty": {func(db *store.DB) *store.Node {
+			n, s := db.PutZSet([]byte("k"))
+			letters().MoveTo(s)
+			db.Modified(n)
+			return n
+		}, true},
+		"instead of a string": {func(db *store.DB) *store.Node {
+			put(db, "k", "v")
+			return db.Put([]byte("k"), letters())
+		}, false},
+		"instead of another, and a string between": {func(db *store.DB) *store.Node {
+			db.Put([]byte("k"), &zset.Set{})
+			put(db, "k", "v")
+			return db.Put([]byte("k"), letters())
+		}, true},
+		"instead of an expired one that is kept": {func(db *store.DB) *store.Node {
+			db.ExpireAt(db.Put([]byte("k"), letters()), nowMs-1)
+			return db.Put([]byte("k"), letters())
+		}, true},
+		"far deadline": {func(db *store.DB) *store.Node {
+			n := db.Put([]byte("k"), letters())
+			db.ExpireAt(n, far)
+			at, _ := n.Value.ExpireAtMs()
+			require.EqualValues(t, far, at)
+			return n
+		}, false},
+		"far deadline, then none": {func(db *store.DB) *store.Node {
+			n := db.Put([]byte("k"), letters())
+			db.ExpireAt(n, far)
+			db.Persist(n)
+			db.Modified(n)
+			return n
+		}, false},
+		"replaced, with a far deadline": {func(db *store.DB) *store.Node {
+			n := db.Put([]byte("k"), letters())
+			db.ExpireAt(n, far)
+			store.Replace(n, letters())
+			return n
+		}, false},
+		"replaced": {func(db *store.DB) *store.Node {
+			n := db.Put([]byte("k"), letters())
+			db.ExpireAt(n, nowMs)
+			store.Replace(n, letters())
+			at, _ := n.Value.ExpireAtMs()
+			require.EqualValues(t, nowMs, at)
+			return n
+		}, true},
+		"renamed": {func(db *store.DB) *store.Node {
+			n := db.Put([]byte("old"), letters())
+			db.ExpireAt(n, nowMs)
+			db.Rename(n, []byte("k"))
+			return db.Find([]byte("k"), nowMs)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := store.New()
+			n := c.make(s.DB(0))
+			runtime.GC()
+			set := store.ZSetOf(n)
+			require.Same(t, set, store.DataOf(n))
+			require.Equal(t, 26, set.Len())
+			score, ok := set.Score([]byte("z"))
+			require.True(t, ok)
+			require.EqualValues(t, 'z', score)
+			begin, at := uintptr(unsafe.Pointer(n)), uintptr(unsafe.Pointer(set))
+			require.Equal(t, c.here, at < begin && begin-at == dict.RoomBytes)
+			require.Equal(t, s.RecountMemory(), s.Memory())
+			s.DB(0).Delete(n)
+			require.Equal(t, s.RecountMemory(), s.Memory())
+		})
+	}
+}
+
+// letters returns a sorted set of the letters from a to z.
+func letters() *zset.Set {
+	s := &zset.Set{}
+	for c := byte('a'); c <= 'z'; c++ {
+		s.Add([]byte{c}, float64(c))
+	}
+	return s
 }
 
 func TestKeyIsRemovedWithLastElement(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			db := store.New().DB(0)
-			data := kind.make()
-			n := db.Put([]byte("k"), data)
+			n := db.Put([]byte("k"), kind.make())
+			data := store.DataOf(n)
 			db.Modified(n)
 			require.Equal(t, 1, db.Len())
 			if kind.empty == nil {

@@ -166,8 +166,8 @@ func (r *Reader) wakeUp() {
 }
 
 // Next blocks until there are bytes and returns some, which must not be changed and are valid until the next
-// call, also after Close. interrupt ends the wait: then Next returns nothing and no error. After the last byte
-// it returns the error that the chain has ended with, and ErrClosed after Close.
+// call, also after Close. interrupt ends the wait: then Next returns nothing and no error. After the last
+// byte it returns the error that the chain has ended with, and ErrClosed after Close.
 func (r *Reader) Next(interrupt <-chan struct{}) ([]byte, error) {
 	for {
 		b, err := r.next()

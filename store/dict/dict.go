@@ -149,6 +149,16 @@ func (d *Dict[V]) Put(hash uint32, key []byte) (n *Node[V], created bool) {
 	return n, true
 }
 
+// PutWithRoom is Put, but a new node has room, unless its key is longer than MaxKeyWithRoom.
+func (d *Dict[V]) PutWithRoom(hash uint32, key []byte) (n *Node[V], created bool) {
+	if n := d.Get(hash, key); n != nil {
+		return n, false
+	}
+	n = newRoomyNode[V](hash, key)
+	d.link(n)
+	return n, true
+}
+
 // PutString is Put for a string.
 func (d *Dict[V]) PutString(hash uint32, key string) (n *Node[V], created bool) {
 	if n := d.GetString(hash, key); n != nil {

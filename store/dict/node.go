@@ -9,15 +9,16 @@ import (
 // A Node is one key and its value. Its address is stable.
 //
 // The key is stored after the node in the same allocation, which saves an allocation and a cache line. Longer
-// keys than maxShort are a string there instead.
+// keys than maxShort are a string there instead. Before a node there may be room, for a value that would
+// otherwise be an allocation and a cache line of its own: see Room.
 type Node[V any] struct {
 	// Value belongs to the caller; it is zero in a new node.
 	Value V
 
 	next *Node[V]
 	hash uint32
-	// bits has, from the lowest on: the size of the key, or longKey for a string after the node; the caller's
-	// mark; the caller's stamp.
+	// bits has, from the lowest on: the size of the key, of a node with room more by roomy, or longKey for a
+	// string after the node; the caller's mark; the caller's stamp.
 	bits uint32
 }
 
@@ -27,8 +28,15 @@ const (
 	markBit    = 1 << sizeBits
 	stampShift = sizeBits + 1
 	stampBits  = 32 - stampShift
-	maxShort   = 72 // longest key that is stored after its node
+	maxShort   = 72           // longest key that is stored after its node
+	roomy      = maxShort + 1 // what a node with room adds to the size of its key
+
+	// MaxKeyWithRoom is the size of the longest key whose node may have room.
+	MaxKeyWithRoom = 48
 )
+
+// RoomBytes is the size of a node's room.
+const RoomBytes = 16
 
 // MaxStamp is the largest stamp of a node.
 const MaxStamp = 1<<stampBits - 1
@@ -78,6 +86,34 @@ type (
 	}
 )
 
+// The sizes of nodes with room.
+type (
+	room8[V any] struct {
+		_ [RoomBytes]byte
+		node8[V]
+	}
+	room16[V any] struct {
+		_ [RoomBytes]byte
+		node16[V]
+	}
+	room24[V any] struct {
+		_ [RoomBytes]byte
+		node24[V]
+	}
+	room32[V any] struct {
+		_ [RoomBytes]byte
+		node32[V]
+	}
+	room40[V any] struct {
+		_ [RoomBytes]byte
+		node40[V]
+	}
+	room48[V any] struct {
+		_ [RoomBytes]byte
+		node48[V]
+	}
+)
+
 // newNode returns a node that is in no Dict. It copies key.
 func newNode[V any, K string | []byte](hash uint32, key K) *Node[V] {
 	var n *Node[V]
@@ -110,16 +146,53 @@ func newNode[V any, K string | []byte](hash uint32, key K) *Node[V] {
 	return n
 }
 
+// newRoomyNode is newNode for a node with room. A key longer than MaxKeyWithRoom has none.
+func newRoomyNode[V any, K string | []byte](hash uint32, key K) *Node[V] {
+	var n *Node[V]
+	switch size := len(key); {
+	case size <= 8:
+		n = &new(room8[V]).Node
+	case size <= 16:
+		n = &new(room16[V]).Node
+	case size <= 24:
+		n = &new(room24[V]).Node
+	case size <= 32:
+		n = &new(room32[V]).Node
+	case size <= 40:
+		n = &new(room40[V]).Node
+	case size <= MaxKeyWithRoom:
+		n = &new(room48[V]).Node
+	default:
+		return newNode[V](hash, key)
+	}
+	n.hash, n.bits = hash, uint32(roomy+len(key))
+	copy(unsafe.Slice((*byte)(n.keyData()), len(key)), key)
+	return n
+}
+
+// Room returns the address of the RoomBytes before the node, in which the collector sees no pointers, or nil
+// if the node has none. They belong to the caller, and are zero in a new node.
+func (n *Node[V]) Room() unsafe.Pointer {
+	if size := n.bits & longKey; size < roomy || size == longKey {
+		return nil
+	}
+	return unsafe.Add(unsafe.Pointer(n), -RoomBytes)
+}
+
 // keyData returns the address after the node. Every node is embedded in one of the types above: only newNode
-// makes nodes.
+// and newRoomyNode make nodes.
 func (n *Node[V]) keyData() unsafe.Pointer { return unsafe.Add(unsafe.Pointer(n), unsafe.Sizeof(*n)) }
 
 // Key returns the key.
 func (n *Node[V]) Key() string {
-	if size := n.bits & longKey; size != longKey {
-		return unsafe.String((*byte)(n.keyData()), size)
+	size := n.bits & longKey
+	if size > maxShort {
+		if size == longKey {
+			return *(*string)(n.keyData())
+		}
+		size -= roomy
 	}
-	return *(*string)(n.keyData())
+	return unsafe.String((*byte)(n.keyData()), size)
 }
 
 // Hash returns the node's hash.
@@ -142,8 +215,8 @@ func (n *Node[V]) Stamp() uint32 { return n.bits >> stampShift }
 // SetStamp sets Stamp.
 func (n *Node[V]) SetStamp(to uint32) { n.bits = to<<stampShift | n.bits&(1<<stampShift-1) }
 
-// Bytes returns the memory of the node in bytes: itself and its key, as rounded by the allocator, and its
-// bucket.
+// Bytes returns the memory of the node in bytes: itself, its room and its key, as rounded by the allocator,
+// and its bucket.
 func (n *Node[V]) Bytes() int { return BucketBytes + int(n.bytes()) }
 
 // BucketBytes is the size of a bucket.
@@ -151,14 +224,17 @@ const BucketBytes = int(unsafe.Sizeof(uintptr(0)))
 
 func (n *Node[V]) bytes() int64 {
 	size := int(unsafe.Sizeof(*n))
-	if key := int(n.bits & longKey); key != longKey {
+	if n.Room() != nil {
+		size += RoomBytes
+	}
+	if key := len(n.Key()); key <= maxShort {
 		return alloc.Pointers(size + max(key+7, 8)/8*8)
 	}
 	return alloc.Pointers(size+int(unsafe.Sizeof(""))) + alloc.Bytes(len(n.Key()))
 }
 
-// Renamed returns a node with another key and its hash, and this node's value and stamp. Neither is in a
-// Dict: remove this one and insert the other.
+// Renamed returns a node with another key and its hash, and this node's value and stamp, without room.
+// Neither is in a Dict: remove this one and insert the other.
 func (n *Node[V]) Renamed(hash uint32, key []byte) *Node[V] {
 	to := newNode[V](hash, key)
 	to.Value = n.Value

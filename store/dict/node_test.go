@@ -44,6 +44,47 @@ func TestKeysOfEveryLength(t *testing.T) {
 	}
 }
 
+// Room is the caller's, for keys of each length that may have it, and changes nothing else.
+func TestRoom(t *testing.T) {
+	var d Dict[*string]
+	for size := range 100 {
+		key := []byte(strings.Repeat("x", size))
+		n, created := d.PutWithRoom(Hash(key), key)
+		require.True(t, created)
+		value := string(key)
+		n.Value = &value
+		n.SetStamp(uint32(size))
+		n.SetMark(size%2 == 0)
+		if size > MaxKeyWithRoom {
+			require.Nil(t, n.Room())
+			continue
+		}
+		room := (*[RoomBytes]byte)(n.Room())
+		require.Zero(t, *room)
+		*room = [RoomBytes]byte{0: byte(size + 1), RoomBytes - 1: byte(size + 1)}
+	}
+	runtime.GC()
+	require.NoError(t, d.check())
+	for size := range 100 {
+		key := []byte(strings.Repeat("x", size))
+		n, created := d.PutWithRoom(Hash(key), key)
+		require.False(t, created)
+		require.Equal(t, string(key), n.Key())
+		require.Equal(t, string(key), *n.Value)
+		require.Equal(t, uint32(size), n.Stamp())
+		require.Equal(t, size%2 == 0, n.Mark())
+		if size <= MaxKeyWithRoom {
+			require.Equal(t, [RoomBytes]byte{0: byte(size + 1), RoomBytes - 1: byte(size + 1)},
+				*(*[RoomBytes]byte)(n.Room()))
+		}
+		moved := n.Renamed(HashString("z"+n.Key()), []byte("z"+n.Key()))
+		require.Nil(t, moved.Room())
+		require.Equal(t, string(key), *moved.Value)
+	}
+	n, _ := d.PutString(HashString("y"), "y")
+	require.Nil(t, n.Room())
+}
+
 // Key must stay valid after the node is unlinked.
 func TestKeySurvivesNode(t *testing.T) {
 	var d Dict[int]
@@ -68,6 +109,12 @@ func TestNodeMemory(t *testing.T) {
 		0: 48, 8: 48, 16: 48, 17: 64, 32: 64, 33: 80, 48: 80, 64: 96, 65: 112, 72: 112,
 	})
 	require.Equal(t, 8+32+16+112, newNode[[16]byte](0, strings.Repeat("k", 100)).Bytes())
+	for size, want := range map[int]int{0: 64, 8: 64, 16: 64, 17: 80, 32: 80, 33: 96, 48: 96, 49: 96} {
+		key := strings.Repeat("k", size)
+		require.Equal(t, 8+want, newRoomyNode[[16]byte](0, key).Bytes(), "a key of %d", size)
+		require.InDelta(t, want, heapPerNode(func() any { return newRoomyNode[[16]byte](0, key) }), 1,
+			"a key of %d", size)
+	}
 }
 
 // The size of the key, the mark and the stamp share a word.

@@ -7,8 +7,10 @@ import (
 	"github.com/zlimit/zlimit/store/alloc"
 )
 
+// HeaderBytes is the memory of a Set itself, in bytes.
+var HeaderBytes = alloc.Pointers(int(unsafe.Sizeof(Set{})))
+
 var (
-	setBytes    = alloc.Pointers(int(unsafe.Sizeof(Set{})))
 	packedSize  = alloc.Pointers(int(unsafe.Sizeof(packed{})))
 	blocksBytes = alloc.Pointers(int(unsafe.Sizeof(logBlocks{})))
 	treeBytes   = alloc.Pointers(int(unsafe.Sizeof(tree{})))
@@ -18,19 +20,22 @@ var (
 )
 
 // Bytes returns the memory of the set in bytes, itself included, in constant time.
-func (s *Set) Bytes() int64 {
+func (s *Set) Bytes() int64 { return HeaderBytes + s.BodyBytes() }
+
+// BodyBytes is Bytes without the Set itself.
+func (s *Set) BodyBytes() int64 {
 	switch s.kind {
 	case kindBlock:
 		if s.body != nil {
-			return setBytes + int64(scoreSize) + int64(len(s.buf())) // an allocator size class
+			return int64(scoreSize) + int64(len(s.buf())) // an allocator size class
 		}
-		return setBytes
+		return 0
 	case kindBlocks:
-		return setBytes + s.blocks().bytes()
+		return s.blocks().bytes()
 	case kindPacked:
-		return setBytes + packedSize + alloc.Bytes(cap(s.packed().data))
+		return packedSize + alloc.Bytes(cap(s.packed().data))
 	default:
-		return setBytes + s.tree().bytes()
+		return s.tree().bytes()
 	}
 }
 

@@ -11,17 +11,26 @@ import (
 type Set struct {
 	first int64 // log: the lowest score
 
-	// body is, by kind: the last score and the tokens of a log of one block, as an array of 16 to 128 bytes
-	// (its size is in flags), or nil while none is needed; a *logBlocks; a *packed; a *tree. It is a bare
-	// pointer, not a field for each nor an interface, because a server has a million of these with a hit or
-	// two in them.
-	body unsafe.Pointer
-
 	n     uint32 // kindBlock: number of units
 	used  uint8  // kindBlock: bytes of tokens
 	tail  uint8  // log: position of the last run token of the last block, or its end if there is no run
 	kind  uint8
 	flags uint8
+
+	// body is, by kind: the last score and the tokens of a log of one block, as an array of 16 to 128 bytes
+	// (its size is in flags), or nil while none is needed; a *logBlocks; a *packed; a *tree. It is a bare
+	// pointer, not a field for each nor an interface, because a server has a million of these with a hit or
+	// two in them.
+	body unsafe.Pointer
+}
+
+// HeadBytes is the size of a Set without the pointer at its end, the only one that it has.
+const HeadBytes = unsafe.Offsetof(Set{}.body)
+
+// MoveTo makes to, whatever it was, what the Set is. The Set must not be used afterwards: most methods panic.
+func (s *Set) MoveTo(to *Set) {
+	*to = *s
+	*s = Set{kind: kindTree} // without a tree
 }
 
 const (
