@@ -30,7 +30,7 @@ var stalls = []stall{
 		"hits", "ZREMRANGEBYSCORE of a million hits", fillHits, once1("ZREMRANGEBYSCORE big -inf +inf"), "0",
 		false,
 	},
-	{"allow", "RL.ALLOW that drops a million hits", fillHits, once1("RL.ALLOW big 10 1ms"), "1", true},
+	{"allow", "RL.ALLOW that drops a million hits", fillHits, once1("RL.ALLOW big 10 1m"), "1", true},
 	{
 		"most", "ZREMRANGEBYRANK of all random members but ten", fillMembers,
 		once1("ZREMRANGEBYRANK big 0 -11"), "10", false,
@@ -67,9 +67,9 @@ var stalls = []stall{
 
 func once1(commands ...string) func() []string { return func() []string { return commands } }
 
-// fillHits makes the key a log: members that are their scores.
+// fillHits makes the key a log of units that have left a window of a minute: members that are their scores.
 func fillHits(ctx context.Context, s *serverProcess) error {
-	return s.addHits(ctx, stallKey, stallMembers, stallMembers*7, 7, "")
+	return s.addHits(ctx, stallKey, stallMembers, time.Now().Add(-2*time.Minute).UnixMicro(), 7, "")
 }
 
 // memberName returns the n-th random member: numbers without order, not those that are scores.

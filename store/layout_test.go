@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"testing"
 	"unsafe"
 
@@ -30,5 +31,23 @@ func TestWhatEachCallReadsIsNotWrittenByOthers(t *testing.T) {
 		"watchedKeys": unsafe.Offsetof(s.watchedKeys), "stamping": unsafe.Offsetof(s.stamping),
 	} {
 		require.NotEqual(t, written, read/cacheLine, name)
+	}
+}
+
+// TestLimitIsOneLine checks what RL.ALLOW reads of a key before the tokens of its log: the next node of the
+// chain, hash, name, deadline, and the head of the log are in one line if the name has up to 16 bytes.
+func TestLimitIsOneLine(t *testing.T) {
+	db := New().DB(0)
+	lineOf := func(p unsafe.Pointer) uintptr { return uintptr(p) / cacheLine }
+	for i := range 1000 {
+		n, s := db.PutZSet(fmt.Appendf(nil, "limit:%010d", i))
+		s.AppendRun(int64(i), 1)
+		db.Modified(n)
+		name := n.Key()
+		require.Len(t, name, 16)
+		require.Equal(t, lineOf(unsafe.Pointer(s)), lineOf(unsafe.Pointer(n)))
+		last := unsafe.Add(unsafe.Pointer(unsafe.StringData(name)), len(name)-1)
+		require.Equal(t, lineOf(unsafe.Pointer(s)), lineOf(last))
+		require.Same(t, s, ZSetOf(n))
 	}
 }
