@@ -29,8 +29,8 @@ type route struct {
 	pipeline int
 	direct   bool // a client for clusters asks the nodes
 	alone    bool // one server of ours has the keys
-	// floor is that of the ratio: of round trips as a multiple of the row's, otherwise of the processor time that
-	// it saves; 0: what it costs is compared.
+	// floor is that of the ratio: of round trips as a multiple of the row's, otherwise of the processor time
+	// that it saves; 0: what it costs is compared.
 	floor float64
 }
 
