@@ -29,8 +29,8 @@ type route struct {
 	pipeline int
 	direct   bool // a client for clusters asks the nodes
 	alone    bool // one server of ours has the keys
-	// floor is that of the ratio: of round trips as a multiple of the row's, otherwise of the processor time
-	// that it saves; 0: what it costs is compared.
+	// floor is the least ratio: of round trips, as a multiple of the row's floor, or of the processor time
+	// that the route saves. If it is 0, the row compares what the route costs.
 	floor float64
 }
 
@@ -117,7 +117,7 @@ func overCluster(ctx context.Context, b *bench, r row, say say) ([]result, error
 func (w route) compared(r row, first, c cost) result {
 	ours := figure{Name: "allow", Value: first.gateway + first.nodes}
 	other := figure{Name: w.name, Value: c.gateway + c.nodes}
-	if w.floor > 0 { // it is there to save something
+	if w.floor > 0 { // the route saves processor time
 		ours, other = other, ours
 	}
 	return lower(r.name+"-"+w.name, "processor time of "+r.about, "us", w.floor, ours, other)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A route that saves has to reach its floor, and one that costs more is compared with the first.
+// TestRoutesAreCompared checks which of two costs the ratio of a row is of.
 func TestRoutesAreCompared(t *testing.T) {
 	first, half := cost{gateway: 30, nodes: 20}, cost{gateway: 20, nodes: 5}
 	saves := route{name: "lease", floor: 1.9}.compared(row{name: "gateway"}, first, half)

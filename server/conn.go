@@ -216,8 +216,8 @@ func (c *conn) batch() bool {
 	c.traffic += len(c.out.buf)
 	c.session.EndCall()
 	if c.pipelines {
-		// Other connections run their commands first, and then all send their replies: a client is woken once
-		// for those of many connections, and not for each. Waking it costs more than a batch takes.
+		// Let other connections run their commands, so that all send their replies together and the client is
+		// woken once, not for each connection. Waking it takes longer than a batch.
 		runtime.Gosched()
 	}
 	open = c.flush() && open

@@ -256,7 +256,8 @@ func TestReaderWorkIsLinear(t *testing.T) {
 	}
 }
 
-// What is not consumed is peeked again after each read, so little of it may be examined.
+// TestPeekIsBounded checks that peek skips commands of many arguments, which it would otherwise parse again
+// after each read.
 func TestPeekIsBounded(t *testing.T) {
 	peeked := func(args int) int {
 		r := newReader(defaultLimits())

@@ -34,8 +34,8 @@ func TestWhatEachCallReadsIsNotWrittenByOthers(t *testing.T) {
 	}
 }
 
-// TestLimitIsOneLine checks what RL.ALLOW reads of a key before the tokens of its log: the next node of the
-// chain, hash, name, deadline, and the head of the log are in one line if the name has up to 16 bytes.
+// TestLimitIsOneLine checks that a node, its name of up to 16 bytes, its deadline and its sorted set without
+// the tokens are in one cache line.
 func TestLimitIsOneLine(t *testing.T) {
 	db := New().DB(0)
 	lineOf := func(p unsafe.Pointer) uintptr { return uintptr(p) / cacheLine }

@@ -54,7 +54,8 @@ func (e *Entry) charge() charge { return charge(e.word & (1<<chargeBits - 1)) }
 
 func (e *Entry) setCharge(c charge) { e.word = e.word&^(1<<chargeBits-1) | uint64(c) }
 
-// ValueBytes returns the memory of a node's value outside of the node, in bytes and in constant time.
+// ValueBytes returns the memory that a node's value has outside of the node, in bytes. It takes constant
+// time.
 func ValueBytes(n *Node) int64 {
 	size := int64(0)
 	switch p, kind := n.Value.value(); kind {
@@ -67,8 +68,9 @@ func ValueBytes(n *Node) int64 {
 	case kindHash:
 		size = (*hash.Hash)(p).Bytes()
 	case kindZSet:
-		if size = (*zset.Set)(p).BodyBytes(); p != n.Room() {
-			size += zset.HeaderBytes
+		size = (*zset.Set)(p).BodyBytes()
+		if !n.Value.hasSetHere() {
+			size += zset.SetBytes
 		}
 	}
 	if n.Value.word&farBit != 0 {

@@ -358,12 +358,13 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 }
 
 // Each key costs, besides its value and with a name of 16 bytes, a node of 48 bytes, a bucket of 8 and a
-// share of a group's bound; a sorted set of one hit costs 16 more, which makes a cache line. docs/adr/0021
+// share of a group's bound; a sorted set of one hit costs 16 more, one cache line in all. docs/adr/0021
 // has the rest.
 func TestKeyIsSmall(t *testing.T) {
 	require.EqualValues(t, 16, unsafe.Sizeof(store.Entry{}))
 	require.EqualValues(t, 32, unsafe.Sizeof(store.Node{}))
 	require.Equal(t, 48+8, put(store.New().DB(0), "a key 16 b. long", "").Bytes())
+	require.EqualValues(t, 24, unsafe.Sizeof(zset.Set{}))
 	n := store.New().DB(0).Put([]byte("a key 16 b. long"), &zset.Set{})
 	require.Equal(t, 64+8, n.Bytes())
 	require.Zero(t, store.ValueBytes(n))

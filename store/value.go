@@ -15,9 +15,8 @@ import (
 // eight more bytes for each key, of which a server has millions. Only this file reads or writes the pointer
 // and the kind.
 //
-// A sorted set whose node has room is no value elsewhere: it is in the node, its body in the place of the
-// pointer to a value and the rest in the room before it. That saves an allocation, eight bytes and a line of
-// memory for each limit.
+// If the node of a sorted set has room, the set is in the node: its body takes the place of the pointer, and
+// its other fields are in the room. This saves an allocation, eight bytes and a cache line for each limit.
 const (
 	kindString uint64 = iota + 1 // 0: a node that Put has not yet filled
 	kindList
@@ -27,20 +26,25 @@ const (
 	kindZSetHere // a sorted set in the node
 )
 
-// Constants are not negative, so these two fail to compile unless the room and the pointer are a Set.
+// Unsigned constants cannot be negative, so these do not compile unless the room and the pointer after it
+// have the layout of a Set.
 const (
-	_ = uint(dict.RoomBytes-zset.HeadBytes) + uint(zset.HeadBytes-dict.RoomBytes)
+	_ = uint(dict.RoomBytes-zset.BodyOffset) + uint(zset.BodyOffset-dict.RoomBytes)
 	_ = -unsafe.Offsetof(Node{}.Value) - unsafe.Offsetof(Entry{}.data)
+	_ = -(unsafe.Sizeof(zset.Set{}) - zset.BodyOffset - unsafe.Sizeof(Entry{}.data))
 )
+
+// hasSetHere reports whether the value is a sorted set in the node.
+func (e *Entry) hasSetHere() bool { return e.word&kindMask == kindZSetHere<<kindAt }
 
 // setHere returns the sorted set in the node of an entry.
 func (e *Entry) setHere() *zset.Set {
 	return (*zset.Set)(unsafe.Add(unsafe.Pointer(e), -dict.RoomBytes))
 }
 
-// leaveNode gives a sorted set that is in a node a place of its own.
+// leaveNode moves a sorted set out of its node, if it is in it.
 func leaveNode(n *Node) {
-	if n.Value.word&kindMask != kindZSetHere<<kindAt {
+	if !n.Value.hasSetHere() {
 		return
 	}
 	elsewhere := new(zset.Set)
@@ -48,17 +52,9 @@ func leaveNode(n *Node) {
 	n.Value.replace(unsafe.Pointer(elsewhere), kindZSet)
 }
 
-// emptySetHere makes the value of a node with room an empty sorted set in it, and returns that.
-func emptySetHere(n *Node) *zset.Set {
-	s := n.Value.setHere()
-	*s = zset.Set{}
-	n.Value.word = n.Value.word&^kindMask | kindZSetHere<<kindAt
-	return s
-}
-
-// Replace sets the data of a node to one of the types that DataOf returns, and keeps it; a sorted set moves
-// into the node if there is room, see zset.Set.MoveTo, and a nil one is empty. What was the node's data
-// before must not be used any more. The deadline does not change. The caller marks watches by Modified.
+// Replace sets the data of a node to one of the types that DataOf returns, and keeps it. A sorted set moves
+// into the node if the node has room (see zset.Set.MoveTo); a nil one stands for an empty one. The previous
+// data must not be used afterwards. The deadline does not change. The caller marks watches by Modified.
 func Replace(n *Node, data any) {
 	var kind uint64
 	var p unsafe.Pointer
@@ -73,9 +69,12 @@ func Replace(n *Node, data any) {
 		kind, p = kindHash, unsafe.Pointer(v)
 	case *zset.Set:
 		if n.Room() != nil && n.Value.word&farBit == 0 {
-			if here := emptySetHere(n); v != nil {
+			here := n.Value.setHere()
+			*here = zset.Set{}
+			if v != nil {
 				v.MoveTo(here)
 			}
+			n.Value.word = n.Value.word&^kindMask | kindZSetHere<<kindAt
 			return
 		}
 		if v == nil {
@@ -120,7 +119,7 @@ func HashOf(n *Node) *hash.Hash { return (*hash.Hash)(n.Value.as(kindHash)) }
 
 // ZSetOf returns a node's sorted set, or nil if it holds another type.
 func ZSetOf(n *Node) *zset.Set {
-	if n.Value.word&kindMask == kindZSetHere<<kindAt {
+	if n.Value.hasSetHere() {
 		return n.Value.setHere()
 	}
 	return (*zset.Set)(n.Value.as(kindZSet))

@@ -16,7 +16,7 @@ type block struct {
 	at   int64 // offset of its first byte
 	data []byte
 	next *block
-	kept bool // not used again: a reader was closed that may still use what Next has returned
+	kept bool // not reused: the owner of a closed reader may still read its data
 }
 
 // A chain is a sequence of bytes with one writer and any number of readers at different places. What

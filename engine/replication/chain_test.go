@@ -188,7 +188,8 @@ func TestInterruptedReaderGoesOn(t *testing.T) {
 	})
 }
 
-// What Next has returned may still be on its way when another goroutine closes the reader.
+// TestBytesOfAClosedReaderStay checks that closing a reader does not invalidate the bytes that Next has
+// returned: another goroutine may still be writing them to a socket.
 func TestBytesOfAClosedReaderStay(t *testing.T) {
 	c := &chain{reuses: true}
 	first := c.restart(0)

@@ -9,15 +9,15 @@ import (
 // A Node is one key and its value. Its address is stable.
 //
 // The key is stored after the node in the same allocation, which saves an allocation and a cache line. Longer
-// keys than maxShort are a string there instead. Before a node there may be room, for a value that would
-// otherwise be an allocation and a cache line of its own: see Room.
+// keys than maxShort are a string there instead. A node may have room before it, for a part of its value: see
+// Room.
 type Node[V any] struct {
 	// Value belongs to the caller; it is zero in a new node.
 	Value V
 
 	next *Node[V]
 	hash uint32
-	// bits has, from the lowest on: the size of the key, of a node with room more by roomy, or longKey for a
+	// bits has, from the lowest on: the size of the key (plus roomy if the node has room), or longKey for a
 	// string after the node; the caller's mark; the caller's stamp.
 	bits uint32
 }
@@ -29,7 +29,7 @@ const (
 	stampShift = sizeBits + 1
 	stampBits  = 32 - stampShift
 	maxShort   = 72           // longest key that is stored after its node
-	roomy      = maxShort + 1 // what a node with room adds to the size of its key
+	roomy      = maxShort + 1 // added to the size of the key in a node with room
 
 	// MaxKeyWithRoom is the size of the longest key whose node may have room.
 	MaxKeyWithRoom = 48
@@ -170,8 +170,8 @@ func newRoomyNode[V any, K string | []byte](hash uint32, key K) *Node[V] {
 	return n
 }
 
-// Room returns the address of the RoomBytes before the node, in which the collector sees no pointers, or nil
-// if the node has none. They belong to the caller, and are zero in a new node.
+// Room returns the address of the node's room, RoomBytes before it, or nil if it has none. The room belongs
+// to the caller and is zero in a new node. It must not contain pointers: the collector does not follow them.
 func (n *Node[V]) Room() unsafe.Pointer {
 	if size := n.bits & longKey; size < roomy || size == longKey {
 		return nil

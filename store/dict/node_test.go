@@ -44,7 +44,7 @@ func TestKeysOfEveryLength(t *testing.T) {
 	}
 }
 
-// Room is the caller's, for keys of each length that may have it, and changes nothing else.
+// TestRoom checks that writing to the room changes nothing else, for keys of every length that has it.
 func TestRoom(t *testing.T) {
 	var d Dict[*string]
 	for size := range 100 {

@@ -7,8 +7,8 @@ import (
 	"github.com/zlimit/zlimit/store/alloc"
 )
 
-// HeaderBytes is the memory of a Set itself, in bytes.
-var HeaderBytes = alloc.Pointers(int(unsafe.Sizeof(Set{})))
+// SetBytes is the memory of a Set without what its body points to, in bytes.
+var SetBytes = alloc.Pointers(int(unsafe.Sizeof(Set{})))
 
 var (
 	packedSize  = alloc.Pointers(int(unsafe.Sizeof(packed{})))
@@ -20,7 +20,7 @@ var (
 )
 
 // Bytes returns the memory of the set in bytes, itself included, in constant time.
-func (s *Set) Bytes() int64 { return HeaderBytes + s.BodyBytes() }
+func (s *Set) Bytes() int64 { return SetBytes + s.BodyBytes() }
 
 // BodyBytes is Bytes without the Set itself.
 func (s *Set) BodyBytes() int64 {

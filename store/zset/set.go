@@ -24,10 +24,10 @@ type Set struct {
 	body unsafe.Pointer
 }
 
-// HeadBytes is the size of a Set without the pointer at its end, the only one that it has.
-const HeadBytes = unsafe.Offsetof(Set{}.body)
+// BodyOffset is the offset of a Set's only pointer, which is its last field. Package store relies on it.
+const BodyOffset = unsafe.Offsetof(Set{}.body)
 
-// MoveTo makes to, whatever it was, what the Set is. The Set must not be used afterwards: most methods panic.
+// MoveTo replaces to by the Set. The Set must not be used afterwards: most methods panic.
 func (s *Set) MoveTo(to *Set) {
 	*to = *s
 	*s = Set{kind: kindTree} // without a tree
