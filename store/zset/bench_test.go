@@ -113,22 +113,25 @@ func BenchmarkUnitAt(b *testing.B) {
 	}
 }
 
-// BenchmarkTreeRemove removes the oldest of a million members that are not numbers.
+// BenchmarkTreeRemove removes the oldest of a million members that are not numbers. They were added in order or
+// shuffled.
 func BenchmarkTreeRemove(b *testing.B) {
-	members, scores := limiterMembers(1_000_000, false)
-	for _, n := range []int{1_000, 500_000, 999_990} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				b.StopTimer()
-				s := new(Set)
-				for i, m := range members {
-					s.Add(m, scores[i])
+	for _, shuffled := range []bool{false, true} {
+		members, scores := limiterMembers(1_000_000, shuffled)
+		for _, n := range []int{1_000, 500_000, 999_990} {
+			b.Run(fmt.Sprintf("shuffled=%t/%d", shuffled, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					b.StopTimer()
+					s := new(Set)
+					for i, m := range members {
+						s.Add(m, scores[i])
+					}
+					b.StartTimer()
+					s.RemoveByRank(0, n)
 				}
-				b.StartTimer()
-				s.RemoveByRank(0, n)
-			}
-		})
+			})
+		}
 	}
 }
 

@@ -82,6 +82,9 @@ func (t *tree) removeFromLeaf(l *leaf, i, j int) bool {
 // mergeOrShrink merges a leaf that has become small with a neighbour, or else shrinks it if it is three
 // quarters empty.
 func (t *tree) mergeOrShrink(l *leaf) {
+	if len(l.items) > leafSize/2 {
+		return // too large for either, which need not be read
+	}
 	if n := l.next; n != nil && !n.unlisted && len(l.items)+len(n.items) <= leafSize/2 {
 		t.merge(l, n)
 	} else if p := l.prev; p != nil && !p.unlisted && len(l.items)+len(p.items) <= leafSize/2 {
@@ -280,19 +283,27 @@ func (r *ranks) add(l *leaf, n int) {
 	}
 }
 
-// refresh rebuilds stale ranks.
+// refresh rebuilds stale ranks. It takes the leaves from the directory, not from their list, so that the
+// processor reads many of them at once: each is somewhere else in memory.
 func (t *tree) refresh() {
 	r := &t.ranks
 	if !r.stale {
 		return
 	}
-	r.leaves, r.sums, r.stale = r.leaves[:0], r.sums[:0], false
-	for l := t.front; l != nil; l = l.next {
-		l.pos = int32(len(r.leaves))
-		r.leaves = append(r.leaves, l)
-		r.sums = append(r.sums, t.size(l))
+	r.stale = false
+	r.leaves = append(slices.Grow(r.leaves[:0], t.leaves), t.front)
+	if t.dir != nil {
+		t.dir.Ascend(func(ref leafRef) bool {
+			r.leaves = append(r.leaves, ref.leaf)
+			return true
+		})
 	}
 	clear(r.leaves[len(r.leaves):cap(r.leaves)])
+	r.sums = slices.Grow(r.sums[:0], len(r.leaves))[:len(r.leaves)]
+	for i, l := range r.leaves {
+		l.pos = int32(i)
+		r.sums[i] = t.size(l)
+	}
 	for i := range r.sums {
 		if j := i | (i + 1); j < len(r.sums) {
 			r.sums[j] += r.sums[i]
