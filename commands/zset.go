@@ -318,7 +318,11 @@ func zmscore(c *Ctx) resp.Value {
 		return refusal
 	}
 	out := c.Values(len(c.Args) - 2)
-	for _, member := range c.Args[2:] {
+	members := c.Args[2:]
+	for i, member := range members {
+		if s != nil && i%zset.MembersAhead == 0 {
+			s.ReadMembersAhead(members[i:], 1)
+		}
 		out = append(out, scoreOf(s, member))
 	}
 	return resp.Array(out...)

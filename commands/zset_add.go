@@ -84,6 +84,9 @@ func zaddPairs(c *Ctx, opts zaddOptions, pairs [][]byte) resp.Value {
 	out := zaddResult{last: resp.Null}
 	out.listpack = s.IsListpack()
 	for i := 0; i < len(pairs) && !refusal.IsError(); i += 2 {
+		if i%(2*zset.MembersAhead) == 0 {
+			s.ReadMembersAhead(pairs[i+1:], 2)
+		}
 		score, _ := parseFloat(pairs[i])
 		refusal = zaddOne(c, s, opts, score, pairs[i+1], &out)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store/zset"
 )
 
 // ZREM key member [member ...]
@@ -17,7 +18,11 @@ func zrem(c *Ctx) resp.Value {
 		return resp.Int(0)
 	}
 	removed := int64(0)
-	for _, member := range c.Args[2:] {
+	members := c.Args[2:]
+	for i, member := range members {
+		if i%zset.MembersAhead == 0 {
+			s.ReadMembersAhead(members[i:], 1)
+		}
 		if _, ok := s.Remove(member); ok {
 			removed++
 		}
