@@ -206,6 +206,9 @@ func (c *conn) batch() bool {
 			break
 		}
 		open = c.appendReply(reply)
+		if len(args) >= longArgs && open {
+			open = c.sendAfter(len(args) * argBytes)
+		}
 	}
 	c.pipelines = ran > 1
 	open = c.appendForwarded() && open
@@ -258,15 +261,26 @@ func (c *conn) appendReply(reply resp.Value) bool {
 		c.out.abortOverflow(len(c.out.buf))
 		return false
 	}
-	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
-		c.session.EndCall()
-		c.traffic += len(c.out.buf)
-		if open = c.flush() && open; !c.out.sent {
-			c.session.EnforceClientMemory() // a long pipeline may ask for any amount
-		}
-		c.yield()
+	if len(c.out.buf) >= flushBytes {
+		open = c.sendAfter(len(c.out.buf)) && open
 	}
 	return open && !c.session.Closing()
+}
+
+// sendAfter sends what a batch has replied so far, and lets others have a turn, after traffic of so many
+// bytes. It reports whether the connection stays open.
+func (c *conn) sendAfter(traffic int) bool {
+	if c.session.Aborted() {
+		return true // by the end of the batch
+	}
+	c.session.EndCall()
+	c.traffic += traffic
+	open := c.flush()
+	if !c.out.sent {
+		c.session.EnforceClientMemory() // a long pipeline may ask for any amount
+	}
+	c.yield()
+	return open
 }
 
 // appendForwarded appends the replies of calls that the session has collected for its upstream. It
@@ -289,9 +303,11 @@ func (c *conn) flush() bool {
 	return c.out.flush()
 }
 
-// yield waits for another turn if the connection has been busy for long.
+// yield waits for another turn if the connection has been busy for long, and for several after a command of
+// many arguments. In one turn every other connection runs what it has, but not what comes next.
 func (c *conn) yield() {
-	if c.traffic < turnBytes {
+	waits := min(c.traffic/turnBytes, maxTurns)
+	if waits == 0 {
 		return
 	}
 	c.traffic = 0
@@ -302,7 +318,9 @@ func (c *conn) yield() {
 	if c.turn == nil {
 		c.turn = make(chan struct{}, 1)
 	}
-	turns.wait(c.turn)
+	for range waits {
+		turns.wait(c.turn)
+	}
 }
 
 // rejectInput answers input that ends the connection.

@@ -11,6 +11,16 @@ import (
 // handled before others have their turn: about a millisecond's work.
 const turnBytes = 64 << 10
 
+// Commands of longArgs arguments or more, each of which may be a microsecond's work, count as argBytes of
+// traffic for each.
+const (
+	longArgs = 256
+	argBytes = turnBytes / 1000
+)
+
+// maxTurns is how many turns a connection waits for at once.
+const maxTurns = 16
+
 // turns lets a busy connection step aside, so that what has arrived for others is noticed.
 // Go looks at the sockets only when no goroutine can run, or every ten milliseconds. So
 // runtime.Gosched does not help if some connections always have work: they would take

@@ -81,4 +81,14 @@ func TestBusyConnectionsTakeTurns(t *testing.T) {
 	do(strings.Repeat("GET k\r\n", 10), 10*(size+len("$262144\r\n")+len("\r\n")))
 	do("PING\r\n", len("+PONG\r\n"))
 	require.GreaterOrEqual(t, taken()-before, 9, "within a batch")
+
+	// A command of many arguments is followed by turns for its length, before the next of the same batch.
+	before = taken()
+	const members = 5000
+	command := "ZADD z" + strings.Repeat(" 1 m", members) + "\r\n"
+	do(strings.Repeat(command, 3), len(":1\r\n:0\r\n:0\r\n"))
+	do("PING\r\n", len("+PONG\r\n"))
+	const turns = 2 * members * argBytes / turnBytes
+	require.GreaterOrEqual(t, taken()-before, 3*turns)
+	require.LessOrEqual(t, taken()-before, 3*(turns+2))
 }
