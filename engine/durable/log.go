@@ -121,7 +121,7 @@ func (s *Storage) Logging() bool { return s.log.Load() != nil }
 func (s *Storage) logOptions() aof.Options {
 	return aof.Options{
 		FS: s.dir(), DirName: s.cfg.String("appenddirname"), Name: s.cfg.String("appendfilename"),
-		Policy: s.fsyncPolicy, Pause: s.options.Pause,
+		Policy: s.fsyncPolicy, Pause: s.options.Pause, Turn: s.options.Turn,
 		InPieces: func() bool { return s.cfg.Bool("aof-rewrite-incremental-fsync") },
 		Wrote:    s.options.Wrote, NowUs: s.clock.MonotonicUs,
 		Synced: func(us int64) {

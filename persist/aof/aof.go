@@ -64,12 +64,15 @@ type Options struct {
 	// Always. A sleep of one millisecond turns a hundred thousand writes a second into
 	// a thousand. No caller waits for it.
 	Pause func()
+	// Turn, if not nil, is called by the writer before each round under Always. It returns once everything
+	// has run that had arrived when it was called. It needs NowUs.
+	Turn func()
 	// Limit is how many bytes may wait in memory before WaitForSpace blocks; 0 means 64
 	// MiB. At four times the limit, which only callers that skip WaitForSpace can
 	// reach, the log is abandoned and needs a rewrite.
 	Limit int64
 	// Wrote and Synced are called after each write and each sync, on any goroutine, with
-	// how long it took in microseconds of NowUs. All three or none may be nil.
+	// how long it took in microseconds of NowUs. Each may be nil; both need NowUs.
 	Wrote, Synced func(us int64)
 	NowUs         func() int64
 	// Log logs a line for the operator.

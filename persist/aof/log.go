@@ -24,6 +24,7 @@ type Log struct {
 	end      atomic.Int64          // position after the last append; changes under mu
 	synced   atomic.Int64          // position up to which everything is on disk; changes under mu
 	buffered atomic.Int64          // bytes in memory, without the open chunk; changes under mu
+	syncUs   atomic.Int64          // how long the last sync took
 	fault    atomic.Pointer[error] // why writes should be refused; changes under mu
 
 	mu         sync.Mutex    // protects the fields below; held for memory only

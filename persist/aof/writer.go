@@ -10,7 +10,10 @@ import (
 func (l *Log) run() {
 	defer l.done.Done()
 	for {
-		if l.o.Pause != nil && l.o.Policy() != Always {
+		switch always := l.o.Policy() == Always; {
+		case always && l.o.Turn != nil:
+			l.gather()
+		case !always && l.o.Pause != nil:
 			l.o.Pause()
 		}
 		l.round()
@@ -29,6 +32,19 @@ func (l *Log) run() {
 		select {
 		case <-l.wake:
 		case <-l.stop:
+			return
+		}
+	}
+}
+
+// gather lets those that have waited for the last sync append again, to share the next one with those that
+// came meanwhile. It ends with a turn in which nobody appends, or when it has taken as long as several syncs.
+func (l *Log) gather() {
+	const several = 4
+	for from := l.o.NowUs(); l.o.NowUs()-from < several*l.syncUs.Load(); {
+		before := l.End()
+		l.o.Turn()
+		if l.End() == before {
 			return
 		}
 	}
@@ -118,15 +134,20 @@ func (l *Log) writeChunk(c *chunk) bool {
 	return ok
 }
 
-// measure calls fn, and took with its duration, if that is not nil.
-func (l *Log) measure(took func(us int64), fn func()) {
-	if took == nil {
+// measure calls fn, and took with its duration in microseconds, if that is not nil. It returns the duration, 0
+// without a clock.
+func (l *Log) measure(took func(us int64), fn func()) (us int64) {
+	if l.o.NowUs == nil {
 		fn()
-		return
+		return 0
 	}
 	startUs := l.o.NowUs()
 	fn()
-	took(l.o.NowUs() - startUs)
+	us = l.o.NowUs() - startUs
+	if took != nil {
+		took(us)
+	}
+	return us
 }
 
 // finishWrite records the outcome of a write. text is for the operator. Requires
@@ -244,7 +265,7 @@ func (l *Log) sync(after func()) error {
 
 	var err error
 	if needed {
-		l.measure(l.o.Synced, func() { err = f.f.Sync() })
+		l.syncUs.Store(l.measure(l.o.Synced, func() { err = f.f.Sync() }))
 	}
 
 	if err != nil {

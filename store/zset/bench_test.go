@@ -113,8 +113,8 @@ func BenchmarkUnitAt(b *testing.B) {
 	}
 }
 
-// BenchmarkTreeRemove removes the oldest of a million members that are not numbers. They were added in order or
-// shuffled.
+// BenchmarkTreeRemove removes the oldest of a million members that are not numbers. They were added in order
+// or shuffled.
 func BenchmarkTreeRemove(b *testing.B) {
 	for _, shuffled := range []bool{false, true} {
 		members, scores := limiterMembers(1_000_000, shuffled)
