@@ -61,8 +61,8 @@ type Options struct {
 	Pause func()
 
 	// Turn returns once everything has run that had arrived when it was called: what a
-	// long walk calls that is to end soon, and not be noticed. If it is nil,
-	// Pause takes its place.
+	// long walk calls that is to end soon, and not be noticed, and the log's writer
+	// under appendfsync always. If it is nil, walks call Pause instead.
 	Turn func()
 
 	// After calls fn once, ms milliseconds of real time later, unless stop is called

@@ -19,7 +19,7 @@ func (e *Engine) newStorage() *durable.Storage {
 	return durable.New(durable.Options{
 		Config: e.cfg, Clock: e.clock, Store: e.store,
 		Disk: e.options.Disk, Chdir: e.options.Chdir,
-		Delay: e.options.Delay, Pause: e.options.Pause, Turn: e.turn(), Log: e.log,
+		Delay: e.options.Delay, Pause: e.options.Pause, Turn: e.options.Turn, Log: e.log,
 		Wrote:  func(us int64) { e.event(latency.AOFWrite, us) },
 		Synced: func(us int64) { e.event(latency.AOFSync, us) },
 		Froze:  func(us int64) { e.event(latency.Snapshot, us) },
@@ -143,12 +143,4 @@ func (e *Engine) Ready() error {
 		return ErrMisconf
 	}
 	return nil
-}
-
-// turn returns what a walk calls between two slices; it may be nil.
-func (e *Engine) turn() func() {
-	if e.options.Turn != nil {
-		return e.options.Turn
-	}
-	return e.options.Pause
 }

@@ -121,6 +121,9 @@ func (s *Storage) snapshot(
 // stop is closed it aborts the snapshot and reports false.
 func (s *Storage) walk(sn *store.Snapshot, stop <-chan struct{}, between func()) bool {
 	y := store.Yielder{Yield: s.options.Turn, Every: snapshotSlice}
+	if y.Yield == nil {
+		y.Yield = s.options.Pause
+	}
 	for shard := range store.NumShards {
 		for more := true; more; {
 			if isClosed(stop) || !s.store.LockOrCancel(1<<shard, stop) {

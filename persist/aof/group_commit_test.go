@@ -23,8 +23,8 @@ func TestGroupCommit(t *testing.T) {
 	require.Positive(t, syncs)
 }
 
-// TestGroupCommitGathers checks that all 50 share each sync if the log can let everything run that has arrived
-// before it syncs.
+// TestGroupCommitGathers checks that all 50 share each sync if the log can let everything run that has
+// arrived before it syncs.
 func TestGroupCommitGathers(t *testing.T) {
 	turns := 0
 	o := aof.Options{
@@ -34,8 +34,8 @@ func TestGroupCommitGathers(t *testing.T) {
 	require.LessOrEqual(t, turns, 3*(40+2), "the second turn brings nothing")
 }
 
-// TestGatheringEnds has a client that appends each millisecond, so that each turn, of 3 ms, brings something. A
-// sync takes 1 ms: it is preceded by two turns.
+// TestGatheringEnds has a client that appends each millisecond, so that each turn, of 3 ms, brings something.
+// A sync takes 1 ms: it is preceded by two turns.
 func TestGatheringEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		on := crashdisk.New(1)

@@ -134,8 +134,8 @@ func (l *Log) writeChunk(c *chunk) bool {
 	return ok
 }
 
-// measure calls fn, and took with its duration in microseconds, if that is not nil. It returns the duration, 0
-// without a clock.
+// measure calls fn, and took with its duration in microseconds, if that is not nil. It returns the duration,
+// 0 without a clock.
 func (l *Log) measure(took func(us int64), fn func()) (us int64) {
 	if l.o.NowUs == nil {
 		fn()
