@@ -132,7 +132,8 @@ const (
 // due reports whether to collect now and return free memory.
 func (k *keeper) due(s state) bool {
 	if s.collections != k.last.collections {
-		k.maxHeld, k.maxKeys = s.held, s.keys
+		// The collection was since then: it may have found all that was held then.
+		k.maxHeld, k.maxKeys = k.last.held, k.last.keys
 	}
 	k.maxHeld, k.maxKeys = max(k.maxHeld, s.held), max(k.maxKeys, s.keys)
 	k.sinceReturn++

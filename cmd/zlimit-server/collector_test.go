@@ -64,6 +64,17 @@ func TestKeeper(t *testing.T) {
 			{after(full, func(s *state) { s.keys, s.commands = 600_000, 100_000 }), false},
 			{after(full, func(s *state) { s.keys, s.commands = 400_000, 150_000 }), true},
 		},
+		"collected while keys expired": {
+			{after(full, func(s *state) { s.keys = 1_000_000 }), false},
+			{after(full, func(s *state) { s.keys, s.held = 500_000, 75*mb }), true},
+			{state{objects: 100 * mb, live: 95 * mb, collections: 10}, false}, // the rest expired after it
+			{state{objects: 100 * mb, live: 95 * mb, collections: 10}, false},
+			{state{objects: 100 * mb, live: 95 * mb, collections: 10}, false},
+			{state{objects: 100 * mb, live: 95 * mb, collections: 10}, false},
+			{state{objects: 100 * mb, live: 95 * mb, collections: 10}, false},
+			{state{objects: 100 * mb, live: 95 * mb, collections: 10}, true},
+			{state{objects: 9 * mb, live: 9 * mb, collections: 11}, false},
+		},
 		"few of many": {
 			{after(full, func(s *state) { s.keys = 1_000_000 }), false},
 			{after(full, func(s *state) { s.keys = 950_000 }), false},
@@ -74,14 +85,10 @@ func TestKeeper(t *testing.T) {
 		},
 		"free already, not yet returned": {{after(full, func(s *state) { s.free = 30 * mb }), true}},
 		"little":                         {{state{objects: 9 * mb, live: 2 * mb, free: mb / 2}, false}},
-		"collected by itself in between": {
+		"collected by itself in between, before or after the keys expired": {
 			{full, false},
-			{
-				after(full, func(s *state) {
-					s.held, s.collections, s.objects, s.live = 0, 10, 20*mb, 20*mb
-				}),
-				false,
-			},
+			{state{objects: 20 * mb, live: 20 * mb, collections: 10}, true},
+			{state{objects: 20 * mb, live: 20 * mb, collections: 11}, false},
 		},
 		"traffic, garbage as always": {
 			{after(full, func(s *state) { s.objects, s.commands = 390*mb, 50_000 }), false},
