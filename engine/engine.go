@@ -60,9 +60,9 @@ type Options struct {
 	// and before the log is written (see aof.Options). It may be nil.
 	Pause func()
 
-	// Turn returns once everything has run that had arrived when it was called: what a
-	// long walk calls that is to end soon, and not be noticed, and the log's writer
-	// under appendfsync always. If it is nil, walks call Pause instead.
+	// Turn returns once everything has run that had arrived when it was called.
+	// Snapshots call it between their steps, and the log's writer before a sync under
+	// appendfsync always. If it is nil, snapshots call Pause, and the log does not wait.
 	Turn func()
 
 	// After calls fn once, ms milliseconds of real time later, unless stop is called

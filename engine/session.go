@@ -366,6 +366,9 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 	return resp.None
 }
 
+// InTransaction reports whether MULTI is open, so that commands are queued.
+func (s *Session) InTransaction() bool { return s.tx.open }
+
 // Aborted reports whether the connection is to be closed without sending the
 // replies so far: its peer speaks HTTP.
 func (s *Session) Aborted() bool { return s.aborted }

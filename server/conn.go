@@ -55,6 +55,7 @@ type conn struct {
 	limits       *connLimits // those in force
 	lastActive   time.Time   // when bytes last arrived
 	traffic      int         // bytes of input and output since it took a turn or waited for input
+	owed         int         // what long commands count for since the last turns, see stepAside
 	waits        int         // of the socket, when traffic was last changed
 	streamed     int64       // of the session, at the last flush
 	turn         chan struct{}
@@ -206,8 +207,8 @@ func (c *conn) batch() bool {
 			break
 		}
 		open = c.appendReply(reply)
-		if len(args) >= longArgs && open {
-			open = c.sendAfter(len(args) * argBytes)
+		if len(args) >= longArgs || c.owed > 0 {
+			open = c.stepAside(len(args), &reply) && open
 		}
 	}
 	c.pipelines = ran > 1
@@ -262,24 +263,43 @@ func (c *conn) appendReply(reply resp.Value) bool {
 		return false
 	}
 	if len(c.out.buf) >= flushBytes {
-		open = c.sendAfter(len(c.out.buf)) && open
+		c.traffic += len(c.out.buf)
+		open = c.sendSoFar() && open
+		c.yield()
 	}
 	return open && !c.session.Closing()
 }
 
-// sendAfter sends what a batch has replied so far, and lets others have a turn, after traffic of so many
-// bytes. It reports whether the connection stays open.
-func (c *conn) sendAfter(traffic int) bool {
+// sendSoFar sends what a batch has replied so far. It reports whether the connection stays open.
+func (c *conn) sendSoFar() bool {
 	if c.session.Aborted() {
-		return true // by the end of the batch
+		return true // batch discards the output
 	}
 	c.session.EndCall()
-	c.traffic += traffic
 	open := c.flush()
 	if !c.out.sent {
 		c.session.EnforceClientMemory() // a long pipeline may ask for any amount
 	}
-	c.yield()
+	return open
+}
+
+// stepAside lets others have their turns once the arguments of long commands are worth one. Those of a
+// transaction count when EXEC has run them. A command without a reply counts for nothing: it blocks, or is
+// forwarded. It reports whether the connection stays open.
+func (c *conn) stepAside(args int, reply *resp.Value) (open bool) {
+	if reply.Kind() == resp.KindNone {
+		return true
+	}
+	if args >= longArgs {
+		c.owed += args * argBytes
+	}
+	if c.session.InTransaction() || c.owed < turnBytes {
+		return true
+	}
+	turns := min(c.owed/turnBytes, maxTurns)
+	c.owed = 0
+	open = c.sendSoFar()
+	c.takeTurns(turns)
 	return open
 }
 
@@ -303,13 +323,16 @@ func (c *conn) flush() bool {
 	return c.out.flush()
 }
 
-// yield waits for another turn if the connection has been busy for long, and for several after a command of
-// many arguments. In one turn every other connection runs what it has, but not what comes next.
+// yield waits for another turn if the connection has been busy for long.
 func (c *conn) yield() {
-	waits := min(c.traffic/turnBytes, maxTurns)
-	if waits == 0 {
-		return
+	if c.traffic >= turnBytes {
+		c.takeTurns(1)
 	}
+}
+
+// takeTurns waits for n turns. In one, others run what has arrived, and their clients' next requests arrive
+// only then.
+func (c *conn) takeTurns(n int) {
 	c.traffic = 0
 	turns := c.server.turns.Load()
 	if turns == nil {
@@ -318,7 +341,7 @@ func (c *conn) yield() {
 	if c.turn == nil {
 		c.turn = make(chan struct{}, 1)
 	}
-	for range waits {
+	for range n {
 		turns.wait(c.turn)
 	}
 }

@@ -11,14 +11,15 @@ import (
 // handled before others have their turn: about a millisecond's work.
 const turnBytes = 64 << 10
 
-// Commands of longArgs arguments or more, each of which may be a microsecond's work, count as argBytes of
-// traffic for each.
+// Each argument of a command with longArgs or more counts as argBytes of traffic: it may be a microsecond's
+// work.
 const (
 	longArgs = 256
 	argBytes = turnBytes / 1000
 )
 
-// maxTurns is how many turns a connection waits for at once.
+// maxTurns is how many turns a connection waits for at once, so that a huge command is not followed by a wait
+// that is as long.
 const maxTurns = 16
 
 // turns lets a busy connection step aside, so that what has arrived for others is noticed.

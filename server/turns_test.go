@@ -81,14 +81,23 @@ func TestBusyConnectionsTakeTurns(t *testing.T) {
 	do(strings.Repeat("GET k\r\n", 10), 10*(size+len("$262144\r\n")+len("\r\n")))
 	do("PING\r\n", len("+PONG\r\n"))
 	require.GreaterOrEqual(t, taken()-before, 9, "within a batch")
+	require.LessOrEqual(t, taken()-before, 12, "one after each")
 
 	// A command of many arguments is followed by turns for its length, before the next of the same batch.
-	before = taken()
 	const members = 5000
-	command := "ZADD z" + strings.Repeat(" 1 m", members) + "\r\n"
-	do(strings.Repeat(command, 3), len(":1\r\n:0\r\n:0\r\n"))
-	do("PING\r\n", len("+PONG\r\n"))
 	const turns = 2 * members * argBytes / turnBytes
-	require.GreaterOrEqual(t, taken()-before, 3*turns)
-	require.LessOrEqual(t, taken()-before, 3*(turns+2))
+	long := func(members int) string { return "ZADD z" + strings.Repeat(" 1 m", members) + "\r\n" }
+	around := func(what string, commands string, replies string, owed, reads int) {
+		before := taken()
+		do(commands, len(replies))
+		do("PING\r\n", len("+PONG\r\n"))
+		require.GreaterOrEqual(t, taken()-before, owed, what)
+		require.LessOrEqual(t, taken()-before, owed+reads, what)
+	}
+	around("three long commands", strings.Repeat(long(members), 3), ":1\r\n:0\r\n:0\r\n", 3*turns, 3)
+	around("a huge one", long(3*members), ":0\r\n", maxTurns, 8)
+	around("short ones", strings.Repeat(long(100), 30), strings.Repeat(":0\r\n", 30), 0, 1)
+	around("many of some length", strings.Repeat(long(200), 16), strings.Repeat(":0\r\n", 16), 5, 2)
+	around("a transaction", "MULTI\r\n"+strings.Repeat(long(members), 2)+"EXEC\r\n",
+		"+OK\r\n"+strings.Repeat("+QUEUED\r\n", 2)+"*2\r\n:0\r\n:0\r\n", maxTurns, 3)
 }

@@ -34,8 +34,7 @@ type Options struct {
 	// Pause yields the processor for a moment; see aof.Options. It may be nil.
 	Pause func()
 
-	// Turn lets everything run that has arrived; see engine.Options. It may be nil:
-	// then Pause takes its place between the steps of a snapshot.
+	// Turn lets everything run that has arrived; see engine.Options. It may be nil.
 	Turn func()
 
 	// Log is the server's log.

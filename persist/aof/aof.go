@@ -64,8 +64,9 @@ type Options struct {
 	// Always. A sleep of one millisecond turns a hundred thousand writes a second into
 	// a thousand. No caller waits for it.
 	Pause func()
-	// Turn, if not nil, is called by the writer before each round under Always. It returns once everything
-	// has run that had arrived when it was called. It needs NowUs.
+	// Turn, if not nil, is called by the writer before a round under Always, while it waits for others to
+	// share the sync. It returns once everything has run that had arrived when it was called. Without NowUs
+	// it is not called.
 	Turn func()
 	// Limit is how many bytes may wait in memory before WaitForSpace blocks; 0 means 64
 	// MiB. At four times the limit, which only callers that skip WaitForSpace can
@@ -98,6 +99,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.InPieces == nil {
 		o.InPieces = func() bool { return true }
+	}
+	if o.NowUs == nil {
+		o.Turn = nil
 	}
 	if o.Limit <= 0 {
 		o.Limit = defaultLimit

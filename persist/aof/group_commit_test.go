@@ -31,11 +31,19 @@ func TestGroupCommitGathers(t *testing.T) {
 		Turn: func() { turns++; synctest.Wait() }, NowUs: func() int64 { return time.Now().UnixMicro() },
 	}
 	require.LessOrEqual(t, groupCommit(t, 50, 40, o), 40+2)
-	require.LessOrEqual(t, turns, 3*(40+2), "the second turn brings nothing")
+	require.LessOrEqual(t, turns, 2*(40+2), "no turn is taken once all have appended")
 }
 
-// TestGatheringEnds has a client that appends each millisecond, so that each turn, of 3 ms, brings something.
-// A sync takes 1 ms: it is preceded by two turns.
+// TestGroupCommitOfOne checks that a single writer waits for nobody.
+func TestGroupCommitOfOne(t *testing.T) {
+	o := aof.Options{
+		Turn: func() { t.Error("a turn was taken") }, NowUs: func() int64 { return time.Now().UnixMicro() },
+	}
+	require.GreaterOrEqual(t, groupCommit(t, 1, 10, o), 10)
+}
+
+// TestGatheringEnds has a client that appends each millisecond, waiting for nothing, so that each turn, of
+// 3 ms, brings something. A sync takes 1 ms: it is preceded by one turn at most.
 func TestGatheringEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		on := crashdisk.New(1)
@@ -62,8 +70,8 @@ func TestGatheringEnds(t *testing.T) {
 			<-time.After(time.Millisecond) // of the bubble
 		}
 		require.NoError(t, log.Close())
-		require.InDelta(t, 100, syncs, 5)
-		require.InDelta(t, 2*syncs, turns, 5)
+		require.Greater(t, turns, 50)
+		require.LessOrEqual(t, turns, syncs)
 	})
 }
 

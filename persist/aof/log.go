@@ -24,7 +24,6 @@ type Log struct {
 	end      atomic.Int64          // position after the last append; changes under mu
 	synced   atomic.Int64          // position up to which everything is on disk; changes under mu
 	buffered atomic.Int64          // bytes in memory, without the open chunk; changes under mu
-	syncUs   atomic.Int64          // how long the last sync took
 	fault    atomic.Pointer[error] // why writes should be refused; changes under mu
 
 	mu         sync.Mutex    // protects the fields below; held for memory only
@@ -38,6 +37,8 @@ type Log struct {
 	nowMs      int64         // the latest instant appended
 	epoch      int           // of the file that Append's bytes go to
 	written    int64         // position up to which everything is in the files
+	groups     groupCounts   // how many groups there are
+	syncUs     int64         // how long the last sync took, in microseconds
 	drains     int           // calls of Drain under way
 	changed    chan struct{} // closed and replaced when synced or a fault changes, or space frees up
 	idle       bool          // the writer sleeps and must be woken
@@ -72,11 +73,18 @@ type chunk struct {
 	end    int64 // position after the chunk
 	nowMs  int64
 	epoch  int
+	groups int64  // how many were appended up to its end
 	whole  bool   // no reader may run a part of it
 	sealed []byte // with header and trailer, as written
 }
 
 func (c *chunk) len() int { return max(0, len(c.buf)-headerRoom) }
+
+// groupCounts counts groups since the Log was opened.
+type groupCounts struct {
+	appended, written, synced int64
+	awaited                   int64 // how many had not been synced when the last sync ended
+}
 
 // file is an incremental file. size is the length of its whole batches; it changes
 // under writeGate and mu.
@@ -116,7 +124,8 @@ func (l *Log) Append(g Group, nowMs int64) (end int64) {
 	c.nowMs = l.nowMs
 	end = l.end.Load() + int64(len(c.buf)-before)
 	l.end.Store(end)
-	c.end, c.epoch = end, l.epoch
+	l.groups.appended++
+	c.end, c.epoch, c.groups = end, l.epoch, l.groups.appended
 	if l.closed || l.broken != nil && l.abandoned() {
 		c.buf = c.buf[:before]
 	} else {

@@ -37,16 +37,26 @@ func (l *Log) run() {
 	}
 }
 
-// gather lets those that have waited for the last sync append again, to share the next one with those that
-// came meanwhile. It ends with a turn in which nobody appends, or when it has taken as long as several syncs.
+// maxGatherUs bounds how long gather waits.
+const maxGatherUs = 1000
+
+// gather waits while the writers that the last sync has released append again, so that they share the next
+// one with those that appended during it. It ends when there are as many groups as both had, after a turn in
+// which nobody appends, or when it has taken as long as a sync.
 func (l *Log) gather() {
-	const several = 4
-	for from := l.o.NowUs(); l.o.NowUs()-from < several*l.syncUs.Load(); {
-		before := l.End()
-		l.o.Turn()
-		if l.End() == before {
+	fromUs := l.o.NowUs()
+	before := int64(-1)
+	for {
+		tookUs := l.o.NowUs() - fromUs
+		l.mu.Lock()
+		g := l.groups
+		over := l.closed || l.broken != nil || tookUs >= min(l.syncUs, maxGatherUs)
+		l.mu.Unlock()
+		if over || g.appended == before || g.appended-g.synced >= g.awaited {
 			return
 		}
+		before = g.appended
+		l.o.Turn()
 	}
 }
 
@@ -64,7 +74,7 @@ func (l *Log) pending() bool {
 
 // round writes what was appended before it began, so a sync follows however fast more
 // arrives. Under Always it then syncs, which covers everything appended during the
-// previous sync.
+// previous sync, and what gather has waited for.
 func (l *Log) round() {
 	l.writeGate.enter()
 	target := l.end.Load()
@@ -166,7 +176,7 @@ func (l *Log) finishWrite(c *chunk, f *file, err error) (text string, ok bool) {
 		return text, false
 	}
 	f.size += int64(len(c.sealed))
-	l.written = c.end
+	l.written, l.groups.written = c.end, c.groups
 	if l.inflight != c {
 		return "", false // dropped meanwhile
 	}
@@ -258,14 +268,15 @@ func (l *Log) sync(after func()) error {
 		l.mu.Unlock()
 		return err
 	}
-	f, written, size := l.cur, l.written, l.cur.size
+	f, written, groups, size := l.cur, l.written, l.groups.written, l.cur.size
 	needed := f.synced < size
 	l.syncing = needed
 	l.mu.Unlock()
 
 	var err error
+	var us int64
 	if needed {
-		l.syncUs.Store(l.measure(l.o.Synced, func() { err = f.f.Sync() }))
+		us = l.measure(l.o.Synced, func() { err = f.f.Sync() })
 	}
 
 	if err != nil {
@@ -282,6 +293,11 @@ func (l *Log) sync(after func()) error {
 	defer l.mu.Unlock()
 	l.syncing = false
 	f.synced = size
+	if needed {
+		l.syncUs = us
+		l.groups.awaited = l.groups.appended - l.groups.synced
+		l.groups.synced = groups
+	}
 	l.lastSync = l.ticked
 	if written > l.synced.Load() {
 		l.synced.Store(written)

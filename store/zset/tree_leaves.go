@@ -83,7 +83,7 @@ func (t *tree) removeFromLeaf(l *leaf, i, j int) bool {
 // quarters empty.
 func (t *tree) mergeOrShrink(l *leaf) {
 	if len(l.items) > leafSize/2 {
-		return // too large for either, which need not be read
+		return // too large to merge or to shrink: the neighbours are not read
 	}
 	if n := l.next; n != nil && !n.unlisted && len(l.items)+len(n.items) <= leafSize/2 {
 		t.merge(l, n)
