@@ -29,13 +29,24 @@ func ownHost(t *testing.T) string {
 	return host
 }
 
-// freePort returns a free TCP port of a host.
+// ports counts the ports that freePort has tried.
+var ports atomic.Int64
+
+// freePort returns a free TCP port of a host. It is below those that the system gives to others, whose server
+// may listen on all addresses, and so on this one, once the port is free again.
 func freePort(t *testing.T, host string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", host+":0")
+	var err error
+	for range 1000 {
+		port := strconv.FormatInt(20_000+ports.Add(1)%12_000, 10)
+		var l net.Listener
+		if l, err = net.Listen("tcp", net.JoinHostPort(host, port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
 	require.NoError(t, err)
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	return ""
 }
 
 // requireAnswers requires that a server accepts clients at an address.
