@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -38,7 +39,7 @@ func freePort(t *testing.T, host string) string {
 	t.Helper()
 	var err error
 	for range 1000 {
-		port := strconv.FormatInt(20_000+ports.Add(1)%12_000, 10)
+		port := strconv.FormatInt(20_000+(int64(os.Getpid())*100+ports.Add(1))%12_000, 10)
 		var l net.Listener
 		if l, err = net.Listen("tcp", net.JoinHostPort(host, port)); err == nil {
 			l.Close()
