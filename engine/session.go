@@ -77,6 +77,7 @@ type Session struct {
 	steps         store.Yielder           // of Step
 	leaving       atomic.Int64            // what it was evicted for, until it has closed
 	forward       *forwarding             // nil: there is no upstream
+	longArgs      int                     // see TakeLongArgs
 	deferred      bool                    // the command under way is collected for ForwardBatch
 
 	mu     sync.Mutex
@@ -366,9 +367,6 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 	return resp.None
 }
 
-// InTransaction reports whether MULTI is open, so that commands are queued.
-func (s *Session) InTransaction() bool { return s.tx.open }
-
 // Aborted reports whether the connection is to be closed without sending the
 // replies so far: its peer speaks HTTP.
 func (s *Session) Aborted() bool { return s.aborted }
@@ -566,6 +564,9 @@ func (s *Session) begin() {
 func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
 	c := &s.ctx
 	c.Cmd, c.Args, c.Proto, c.Redacted = cmd, args, s.proto, 0
+	if len(args) >= longCall {
+		s.longArgs += len(args)
+	}
 	if s.locked {
 		c.Use(c.DBIndex)
 	} else {

@@ -29,6 +29,18 @@ type lastCall struct {
 	nestedUs int64 // when the next command of EXEC began
 }
 
+// longCall is how many arguments a call has at least that is long by their number.
+const longCall = 256
+
+// TakeLongArgs returns how many arguments the long calls had that have run since it was called last, those of
+// EXEC among them. What such a call does takes about a microsecond for each.
+func (s *Session) TakeLongArgs() (n int) {
+	if n = s.longArgs; n > 0 {
+		s.longArgs = 0
+	}
+	return n
+}
+
 // openCall is called with the reading that every call makes when it begins.
 func (s *Session) openCall(monotonicUs int64) {
 	s.closeCall(monotonicUs)

@@ -55,7 +55,7 @@ type conn struct {
 	limits       *connLimits // those in force
 	lastActive   time.Time   // when bytes last arrived
 	traffic      int         // bytes of input and output since it took a turn or waited for input
-	owed         int         // what long commands count for since the last turns, see stepAside
+	owed         int         // what long commands count for since it has stepped aside for them
 	waits        int         // of the socket, when traffic was last changed
 	streamed     int64       // of the session, at the last flush
 	turn         chan struct{}
@@ -207,8 +207,8 @@ func (c *conn) batch() bool {
 			break
 		}
 		open = c.appendReply(reply)
-		if len(args) >= longArgs || c.owed > 0 {
-			open = c.stepAside(len(args), &reply) && open
+		if c.owed += c.session.TakeLongArgs() * argBytes; c.owed >= turnBytes {
+			c.stepAside()
 		}
 	}
 	c.pipelines = ran > 1
@@ -262,45 +262,15 @@ func (c *conn) appendReply(reply resp.Value) bool {
 		c.out.abortOverflow(len(c.out.buf))
 		return false
 	}
-	if len(c.out.buf) >= flushBytes {
+	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
+		c.session.EndCall()
 		c.traffic += len(c.out.buf)
-		open = c.sendSoFar() && open
+		if open = c.flush() && open; !c.out.sent {
+			c.session.EnforceClientMemory() // a long pipeline may ask for any amount
+		}
 		c.yield()
 	}
 	return open && !c.session.Closing()
-}
-
-// sendSoFar sends what a batch has replied so far. It reports whether the connection stays open.
-func (c *conn) sendSoFar() bool {
-	if c.session.Aborted() {
-		return true // batch discards the output
-	}
-	c.session.EndCall()
-	open := c.flush()
-	if !c.out.sent {
-		c.session.EnforceClientMemory() // a long pipeline may ask for any amount
-	}
-	return open
-}
-
-// stepAside lets others have their turns once the arguments of long commands are worth one. Those of a
-// transaction count when EXEC has run them. A command without a reply counts for nothing: it blocks, or is
-// forwarded. It reports whether the connection stays open.
-func (c *conn) stepAside(args int, reply *resp.Value) (open bool) {
-	if reply.Kind() == resp.KindNone {
-		return true
-	}
-	if args >= longArgs {
-		c.owed += args * argBytes
-	}
-	if c.session.InTransaction() || c.owed < turnBytes {
-		return true
-	}
-	turns := min(c.owed/turnBytes, maxTurns)
-	c.owed = 0
-	open = c.sendSoFar()
-	c.takeTurns(turns)
-	return open
 }
 
 // appendForwarded appends the replies of calls that the session has collected for its upstream. It
@@ -328,6 +298,14 @@ func (c *conn) yield() {
 	if c.traffic >= turnBytes {
 		c.takeTurns(1)
 	}
+}
+
+// stepAside waits for the turns that are owed for long commands. It sends nothing, since under appendfsync
+// always each of a pipeline's commands would then wait for the disk.
+func (c *conn) stepAside() {
+	c.session.EndCall()
+	c.takeTurns(min(c.owed/turnBytes, maxTurns))
+	c.owed = 0
 }
 
 // takeTurns waits for n turns. In one, others run what has arrived, and their clients' next requests arrive

@@ -75,3 +75,21 @@ func TestNetStats(t *testing.T) {
 		}
 	})
 }
+
+// TestLongCommandsAreAnsweredTogether sends a pipeline of long commands. Others have turns after each of them,
+// but the replies of a batch are sent together: under appendfsync always each sending waits for the disk.
+func TestLongCommandsAreAnsweredTogether(t *testing.T) {
+	t.Parallel()
+	srv, _, _ := serveWith(t, config.New())
+	watcher, w := connect(t, srv), connect(t, srv)
+	writes := func() int { return parseNetStats(t, watcher.call(t, "INFO", "stats")).writes }
+	before := writes()
+	const commands = 20
+	long := "ZADD z" + strings.Repeat(" 1 m", 600) + "\r\n" // 2.4 KB each: the first batches are small
+	require.NoError(t, w.sendRaw([]byte(strings.Repeat(long, commands))))
+	for range commands {
+		_, err := w.readReply()
+		require.NoError(t, err)
+	}
+	require.Less(t, writes()-before, commands/2)
+}

@@ -11,12 +11,8 @@ import (
 // handled before others have their turn: about a millisecond's work.
 const turnBytes = 64 << 10
 
-// Each argument of a command with longArgs or more counts as argBytes of traffic: it may be a microsecond's
-// work.
-const (
-	longArgs = 256
-	argBytes = turnBytes / 1000
-)
+// argBytes is what each argument of a long command counts for beside its bytes: see Session.TakeLongArgs.
+const argBytes = turnBytes / 1000
 
 // maxTurns is how many turns a connection waits for at once, so that a huge command is not followed by a wait
 // that is as long.

@@ -100,4 +100,8 @@ func TestBusyConnectionsTakeTurns(t *testing.T) {
 	around("many of some length", strings.Repeat(long(200), 16), strings.Repeat(":0\r\n", 16), 5, 2)
 	around("a transaction", "MULTI\r\n"+strings.Repeat(long(members), 2)+"EXEC\r\n",
 		"+OK\r\n"+strings.Repeat("+QUEUED\r\n", 2)+"*2\r\n:0\r\n:0\r\n", maxTurns, 3)
+	around("a discarded transaction", "MULTI\r\n"+strings.Repeat(long(members), 2)+"DISCARD\r\n",
+		"+OK\r\n"+strings.Repeat("+QUEUED\r\n", 2)+"+OK\r\n", 0, 2)
+	around("without replies", "CLIENT REPLY OFF\r\n"+strings.Repeat(long(members), 3)+"CLIENT REPLY ON\r\n",
+		"+OK\r\n", 3*turns, 3)
 }

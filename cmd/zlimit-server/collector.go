@@ -120,6 +120,7 @@ type keeper struct {
 	maxHeld     uint64 // maximum of held since the last collection
 	maxKeys     int    // maximum of keys, likewise
 	sinceReturn int    // seconds since due last returned true
+	asked       uint64 // collections that due has asked for at its last call: they found what was held then
 }
 
 const (
@@ -131,10 +132,10 @@ const (
 
 // due reports whether to collect now and return free memory.
 func (k *keeper) due(s state) bool {
-	if s.collections != k.last.collections {
-		// The collection was since then: it may have found all that was held then.
-		k.maxHeld, k.maxKeys = k.last.held, k.last.keys
+	if s.collections != k.last.collections+k.asked {
+		k.maxHeld, k.maxKeys = s.held, s.keys // roughly: when it was is unknown
 	}
+	k.asked = 0
 	k.maxHeld, k.maxKeys = max(k.maxHeld, s.held), max(k.maxKeys, s.keys)
 	k.sinceReturn++
 	quiet := s.commands-k.last.commands <= quietCommands
@@ -153,7 +154,7 @@ func (k *keeper) due(s state) bool {
 		collect = garbage >= max(minSpare, s.objects/2) && k.sinceReturn > busyPause
 	}
 	if collect {
-		k.maxHeld, k.maxKeys, k.sinceReturn = s.held, s.keys, 0
+		k.maxHeld, k.maxKeys, k.sinceReturn, k.asked = s.held, s.keys, 0, 1
 	}
 	return collect
 }

@@ -83,7 +83,7 @@ func (c *chunk) len() int { return max(0, len(c.buf)-headerRoom) }
 // groupCounts counts groups since the Log was opened.
 type groupCounts struct {
 	appended, written, synced int64
-	awaited                   int64 // how many had not been synced when the last sync ended
+	awaited                   int64 // how many the last sync covered, and were appended while it ran
 }
 
 // file is an incremental file. size is the length of its whole batches; it changes

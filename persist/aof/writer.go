@@ -37,12 +37,12 @@ func (l *Log) run() {
 	}
 }
 
-// maxGatherUs bounds how long gather waits.
+// maxGatherUs is how long gather waits at most before its last turn begins.
 const maxGatherUs = 1000
 
 // gather waits while the writers that the last sync has released append again, so that they share the next
 // one with those that appended during it. It ends when there are as many groups as both had, after a turn in
-// which nobody appends, or when it has taken as long as a sync.
+// which nobody appends, or when it has taken as long as a sync or maxGatherUs.
 func (l *Log) gather() {
 	fromUs := l.o.NowUs()
 	before := int64(-1)

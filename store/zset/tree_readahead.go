@@ -29,36 +29,14 @@ func (s *Set) ReadMembersAhead(args [][]byte, step int) {
 //
 //go:noinline
 func (t *tree) readAhead(args [][]byte, step int) (sum byte) {
-	var (
-		hashes [MembersAhead]uint32
-		chains [MembersAhead]*node
-		at     [MembersAhead]*leaf
-	)
-	n := min((len(args)+step-1)/step, MembersAhead)
-	for i := range n {
-		hashes[i] = dict.Hash(args[i*step])
-		sum += t.index.ReadAhead(hashes[i])
-	}
-	nodes, leaves := chains[:n], at[:n]
-	for i := range nodes {
-		nodes[i] = t.index.First(hashes[i])
-	}
-	for i := range nodes {
-		for nodes[i] != nil && nodes[i].Hash() != hashes[i] {
-			nodes[i] = nodes[i].Next()
-		}
-	}
-	for i, found := range nodes {
-		if found != nil {
-			leaves[i] = t.leafOf(item{found.Value, found})
-		}
-	}
-	for _, l := range leaves {
+	var leaves [MembersAhead]*leaf
+	n, sum := t.findAhead(args, step, &leaves)
+	for _, l := range leaves[:n] {
 		if l != nil {
 			sum += byte(len(l.items))
 		}
 	}
-	for _, l := range leaves {
+	for _, l := range leaves[:n] {
 		if l == nil {
 			continue
 		}
@@ -68,4 +46,32 @@ func (t *tree) readAhead(args [][]byte, step int) (sum byte) {
 		}
 	}
 	return sum
+}
+
+// findAhead finds the leaves of up to MembersAhead members, nil for one that has no node. It returns how many
+// members it took, and a number without meaning.
+func (t *tree) findAhead(args [][]byte, step int, leaves *[MembersAhead]*leaf) (n int, sum byte) {
+	var (
+		hashes [MembersAhead]uint32
+		nodes  [MembersAhead]*node
+	)
+	n = min((len(args)+step-1)/step, MembersAhead)
+	for i := range n {
+		hashes[i] = dict.Hash(args[i*step])
+		sum += t.index.ReadAhead(hashes[i])
+	}
+	for i := range n {
+		nodes[i] = t.index.First(hashes[i])
+	}
+	for i := range n {
+		for nodes[i] != nil && nodes[i].Hash() != hashes[i] {
+			nodes[i] = nodes[i].Next()
+		}
+	}
+	for i := range n {
+		if nodes[i] != nil {
+			leaves[i] = t.leafOf(item{nodes[i].Value, nodes[i]})
+		}
+	}
+	return n, sum
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/race"
+	"github.com/zlimit/zlimit/store/dict"
 )
 
 // TestReadMembersAhead reads ahead for members that are there, that are not, that are in the log of unlisted
@@ -30,6 +31,11 @@ func TestReadMembersAhead(t *testing.T) {
 			s.ReadMembersAhead(words[i:], 2)
 		}
 		s.ReadMembersAhead(nil, 1)
+		if s.kind == kindTree {
+			for i := range words {
+				checkFoundAhead(t, s.tree(), words[i:], 1+i%3)
+			}
+		}
 		require.NoError(t, s.check())
 		require.Equal(t, before, text(s))
 		if !race.Enabled {
@@ -52,4 +58,20 @@ func TestReadMembersAhead(t *testing.T) {
 		s.Finish(1000)
 	}
 	check()
+}
+
+// checkFoundAhead checks that every listed member among args is in the leaf that is found for it.
+func checkFoundAhead(t *testing.T, tree *tree, args [][]byte, step int) {
+	var leaves [MembersAhead]*leaf
+	n, _ := tree.findAhead(args, step, &leaves)
+	require.Equal(t, min((len(args)-1)/step+1, MembersAhead), n)
+	for i := range n {
+		member := args[i*step]
+		node := tree.index.Get(dict.Hash(member), member)
+		if node == nil || !tree.alive(node) {
+			continue
+		}
+		_, listed := searchItems(leaves[i].items, item{node.Value, node})
+		require.True(t, listed, "%s", member)
+	}
 }
