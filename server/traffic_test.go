@@ -76,7 +76,7 @@ func TestNetStats(t *testing.T) {
 	})
 }
 
-// TestLongCommandsAreAnsweredTogether sends a pipeline of long commands. Others have turns after each of them,
+// TestLongCommandsAreAnsweredTogether sends a pipeline of long commands. Others have turns after each of them
 // but the replies of a batch are sent together: under appendfsync always each sending waits for the disk.
 func TestLongCommandsAreAnsweredTogether(t *testing.T) {
 	t.Parallel()
