@@ -178,7 +178,7 @@ var forbidden = map[string][]string{
 	"store/set":         {"sync", "time"},
 	"store/bitmap":      {"sync", "time"},
 	"store/effects":     {"sync", "time"},
-	"resp":              {"sync", "time"},
+	"resp":              {"time"}, // sync for the blocks that are used again
 	"clock":             {"time"},
 	"scripting":         {"time", "os"},
 	"scripting/lua":     {"net", "os", "sync", "time"},

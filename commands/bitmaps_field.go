@@ -155,13 +155,13 @@ func readFields(c *Ctx, count int) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	out := c.Values(count)
+	out := c.Build(count)
 	ops := fieldOps{rest: options{c.Args[2:]}}
 	for range count {
 		op, _, _ := ops.next(c)
-		out = append(out, resp.Int(op.field.Get(text, op.at)))
+		out.Add(resp.Int(op.field.Get(text, op.at)))
 	}
-	return resp.Array(out...)
+	return out.Array()
 }
 
 // writeFields runs operations, of which last is the last bit that any writes.
@@ -171,7 +171,7 @@ func writeFields(c *Ctx, count int, last int64) resp.Value {
 		return refusal
 	}
 	changed := false
-	out := c.Values(count)
+	out := c.Build(count)
 	ops := fieldOps{rest: options{c.Args[2:]}}
 	for range count {
 		op, _, _ := ops.next(c)
@@ -188,14 +188,14 @@ func writeFields(c *Ctx, count int, last int64) resp.Value {
 			answer = now
 		}
 		if !ok {
-			out = append(out, resp.Null)
+			out.Add(resp.Null)
 			continue
 		}
 		if now != old {
 			op.field.Put(text, op.at, now)
 		}
 		changed = changed || now != old || grown && op.kind != fieldGet
-		out = append(out, resp.Int(answer))
+		out.Add(resp.Int(answer))
 	}
 	switch {
 	case changed:
@@ -205,5 +205,5 @@ func writeFields(c *Ctx, count int, last int64) resp.Value {
 		// watch notices; the log must, or it would be shorter after a restart.
 		c.Changed()
 	}
-	return resp.Array(out...)
+	return out.Array()
 }

@@ -40,8 +40,11 @@ type Ctx struct {
 	// refuses it here.
 	Replayed bool
 
-	// MayStream says that the reply may be a resp.Streamed, because it goes to a client
-	// unchanged.
+	// Out is what the reply may take; see Builder.
+	Out Output
+
+	// MayStream says that the reply may be made while it is sent, because it goes to a
+	// client unchanged.
 	MayStream bool
 
 	// Unheld are the shards that are not locked. Scripts check it; the keys of other
@@ -190,6 +193,7 @@ func (c *Ctx) runRead() (reply resp.Value) {
 func (c *Ctx) Reset() {
 	const keep = 64 << 10
 	c.values, c.bytes = c.values[:0], c.bytes[:0]
+	c.Out.Reset()
 	if cap(c.values) > keep/64 {
 		c.values = nil
 	}
@@ -216,11 +220,29 @@ func (c *Ctx) Values(n int) []resp.Value {
 func (c *Ctx) Copy(b []byte) resp.Value {
 	used := len(c.bytes)
 	if cap(c.bytes)-used < len(b) {
+		if long, ok := c.copyLong(b); ok {
+			return long
+		}
 		c.bytes = make([]byte, 0, max(512, 2*cap(c.bytes), len(b)))
 		used = 0
 	}
 	c.bytes = append(c.bytes, b...)
 	return resp.BulkBytes(c.bytes[used : used+len(b) : used+len(b)])
+}
+
+// copyLong is Copy for a text that is to be encoded at once, or is more than the reply may take.
+func (c *Ctx) copyLong(b []byte) (resp.Value, bool) {
+	switch {
+	case len(b) < resp.BlockSize:
+		return resp.None, false
+	case !c.Out.grow(len(b)):
+		return resp.None, true
+	case !c.Out.Encodes:
+		return resp.None, false
+	}
+	encoded, text := &resp.Blocks{}, resp.BulkBytes(b)
+	encoded.Append(&text, c.Proto)
+	return resp.Streamed(encoded), true
 }
 
 // own is Copy for bytes that become part of the scratch space themselves.

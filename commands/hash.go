@@ -157,7 +157,7 @@ func hmget(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	out := c.Values(len(c.Args) - 2)
+	out := c.Build(len(c.Args) - 2)
 	for _, field := range c.Args[2:] {
 		reply := resp.Null
 		if h != nil {
@@ -165,9 +165,11 @@ func hmget(c *Ctx) resp.Value {
 				reply = c.Copy(value)
 			}
 		}
-		out = append(out, reply)
+		if !out.Add(reply) {
+			break
+		}
 	}
-	return resp.Array(out...)
+	return out.Array()
 }
 
 // HEXISTS key field
@@ -209,25 +211,19 @@ func hgetAll(c *Ctx, fields, values bool) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	var out []resp.Value
-	if h != nil {
-		each := 1
-		if fields && values {
-			each = 2
-		}
-		out = c.Values(each * h.Len())
-		h.All(func(field, value []byte) bool {
-			if fields {
-				out = append(out, c.Copy(field))
-			}
-			if values {
-				out = append(out, c.Copy(value))
-			}
-			return true
-		})
+	if h == nil {
+		h = &hash.Hash{}
 	}
+	each := 1
 	if fields && values {
-		return resp.Map(out...)
+		each = 2
 	}
-	return resp.Array(out...)
+	out := c.Build(each * h.Len())
+	h.All(func(field, value []byte) bool {
+		return (!fields || out.Add(c.Copy(field))) && (!values || out.Add(c.Copy(value)))
+	})
+	if fields && values {
+		return out.Map()
+	}
+	return out.Array()
 }

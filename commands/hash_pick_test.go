@@ -13,7 +13,7 @@ import (
 // Both ways to pick different fields give each field the same chance, pick none twice,
 // and return its own value.
 func TestPickedFieldsAreDifferentAndUniform(t *testing.T) {
-	ways := map[string]func(*hash.Hash, int, func(field, value []byte)){
+	ways := map[string]func(*hash.Hash, int, func(field, value []byte) bool){
 		"distinct": distinctFields,
 		"walk":     walkFields,
 	}
@@ -31,10 +31,11 @@ func TestPickedFieldsAreDifferentAndUniform(t *testing.T) {
 				times := map[string]int{}
 				for range runs {
 					picked := map[string]bool{}
-					way(&h, size.need, func(field, value []byte) {
+					way(&h, size.need, func(field, value []byte) bool {
 						require.Equal(t, string(field[1:]), string(value[1:]))
 						picked[string(field)] = true
 						times[string(field)]++
+						return true
 					})
 					require.Len(t, picked, size.need)
 				}

@@ -240,15 +240,12 @@ func (c *Ctx) noteRename() {
 
 // KEYS pattern
 func keysMatching(c *Ctx) resp.Value {
-	if c.MayStream {
-		return keysStreamed(c)
-	}
-	var out []resp.Value
+	out := c.Build(0)
 	for i := range store.NumShards {
 		refusal := c.Step(i, func() {
 			for n := range c.DB.AllInShard(i, c.NowMs) {
-				if NameMatch(c.Args[1], n.Key()) {
-					out = append(out, resp.Bulk(n.Key()))
+				if NameMatch(c.Args[1], n.Key()) && !out.Add(resp.Bulk(n.Key())) {
+					return
 				}
 			}
 		})
@@ -256,26 +253,7 @@ func keysMatching(c *Ctx) resp.Value {
 			return refusal
 		}
 	}
-	return resp.Array(out...)
-}
-
-// keysStreamed is KEYS for a client: a million names are encoded as they are found, and
-// not collected as values first.
-func keysStreamed(c *Ctx) resp.Value {
-	var names nameStream
-	for i := range store.NumShards {
-		refusal := c.Step(i, func() {
-			for n := range c.DB.AllInShard(i, c.NowMs) {
-				if NameMatch(c.Args[1], n.Key()) {
-					names.add(n.Key())
-				}
-			}
-		})
-		if refusal.IsError() {
-			return refusal
-		}
-	}
-	return names.reply()
+	return out.Array()
 }
 
 // RANDOMKEY

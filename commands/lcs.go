@@ -47,7 +47,7 @@ func lcs(c *Ctx) resp.Value {
 	case lengthOnly:
 		return resp.Int(int64(table.length()))
 	case ranges:
-		return lcsRanges(table, least, withLength)
+		return lcsRanges(c, table, least, withLength)
 	}
 	return resp.BulkBytes(table.subsequence())
 }
@@ -72,8 +72,8 @@ func lcsFits(a, b int, limit int64) bool {
 
 // lcsRanges returns the reply of IDX: the parts of both strings that the subsequence
 // consists of, the last one first.
-func lcsRanges(table *lcsTable, least int64, withLength bool) resp.Value {
-	var matches []resp.Value
+func lcsRanges(c *Ctx, table *lcsTable, least int64, withLength bool) resp.Value {
+	matches := c.Build(0)
 	for m := range table.matches() {
 		if int64(m.length) < least {
 			continue
@@ -85,12 +85,14 @@ func lcsRanges(table *lcsTable, least int64, withLength bool) resp.Value {
 		if withLength {
 			parts = append(parts, resp.Int(int64(m.length)))
 		}
-		matches = append(matches, resp.Array(parts...))
+		if !matches.Add(resp.Array(parts...)) {
+			break
+		}
 	}
-	return resp.Map(
-		resp.Bulk("matches"), resp.Array(matches...),
-		resp.Bulk("len"), resp.Int(int64(table.length())),
-	)
+	out := c.Build(4)
+	out.AddPair(resp.Bulk("matches"), matches.Array())
+	out.AddPair(resp.Bulk("len"), resp.Int(int64(table.length())))
+	return out.Map()
 }
 
 // subsequence returns the longest common subsequence.

@@ -267,12 +267,12 @@ func pop(c *Ctx, end listEnd) resp.Value {
 		return resp.Bulk(elem)
 	}
 	size := int(min(count, int64(l.Len())))
-	out := c.Values(size)
+	out := c.Build(size)
 	for range size {
-		out = append(out, resp.Bulk(popAt(l, end)))
+		out.Add(resp.Bulk(popAt(l, end)))
 	}
 	c.DB.Modified(n)
-	return resp.Array(out...)
+	return out.Array()
 }
 
 // LMOVE source destination <LEFT | RIGHT> <LEFT | RIGHT>

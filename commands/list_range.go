@@ -89,12 +89,12 @@ func lrange(c *Ctx) resp.Value {
 		return resp.Empty
 	}
 	// Elements are immutable, so the reply may alias them.
-	out := c.Values(end - first)
+	out, remaining := c.Build(end-first), end-first
 	l.Ascend(first, func(elem string) bool {
-		out = append(out, resp.Bulk(elem))
-		return len(out) < end-first
+		remaining--
+		return out.Add(resp.Bulk(elem)) && remaining > 0
 	})
-	return resp.Array(out...)
+	return out.Array()
 }
 
 // lposOptions are LPOS' options.
@@ -145,7 +145,7 @@ func lpos(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	var found []int64
+	found, first := c.Build(0), int64(-1)
 	if l != nil {
 		rank, fromEnd := opts.rank, opts.rank < 0
 		if fromEnd {
@@ -167,8 +167,10 @@ func lpos(c *Ctx) resp.Value {
 			if fromEnd {
 				at = l.Len() - 1 - at
 			}
-			found = append(found, int64(at))
-			return opts.counted && (opts.count == 0 || matches-rank+1 < opts.count)
+			if first < 0 {
+				first = int64(at)
+			}
+			return found.Add(resp.Int(int64(at))) && opts.counted && (opts.count == 0 || matches-rank+1 < opts.count)
 		}
 		if fromEnd {
 			l.Descend(l.Len()-1, look)
@@ -176,15 +178,11 @@ func lpos(c *Ctx) resp.Value {
 			l.Ascend(0, look)
 		}
 	}
-	if opts.counted {
-		out := c.Values(len(found))
-		for _, at := range found {
-			out = append(out, resp.Int(at))
-		}
-		return resp.Array(out...)
-	}
-	if len(found) == 0 {
+	switch {
+	case opts.counted:
+		return found.Array()
+	case first < 0:
 		return resp.Null
 	}
-	return resp.Int(found[0])
+	return resp.Int(first)
 }

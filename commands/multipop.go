@@ -49,11 +49,11 @@ func (m multiPop) lists() popper {
 		size := int(min(count, int64(l.Len())))
 		c.changesAre(end.popEvent())
 		c.didPopMany(n, end.popName(), size)
-		elements := c.Values(size)
+		elements := c.Build(size)
 		for range size {
-			elements = append(elements, resp.Bulk(popAt(l, end)))
+			elements.Add(resp.Bulk(popAt(l, end)))
 		}
-		return c.popped(n, resp.Array(elements...))
+		return c.popped(n, elements.Array())
 	}}
 }
 
@@ -74,7 +74,7 @@ func (m multiPop) sortedSets() popper {
 			members.add(s.At(rank))
 			s.RemoveByRank(rank, end)
 		}
-		return c.popped(n, members.reply())
+		return c.popped(n, members.Array())
 	}}
 }
 

@@ -84,7 +84,7 @@ func scan(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	var out []resp.Value
+	out := c.Build(0)
 	scan := c.DB.Scan
 	if c.MayRetry {
 		scan = c.DB.ScanOne
@@ -96,13 +96,13 @@ func scan(c *Ctx) resp.Value {
 			return
 		}
 		if opts.pattern == nil || NameMatch(opts.pattern, n.Key()) {
-			out = append(out, resp.Bulk(n.Key()))
+			out.Add(resp.Bulk(n.Key()))
 		}
 	})
 	if c.MayRetry && next != 0 && seen < min(opts.count, minScanPage) {
 		c.Retry = true // the page goes on in other shards
 	}
-	return scanReply(c, next, out)
+	return scanReply(c, next, out.Array())
 }
 
 // minScanPage is how many keys SCAN returns at least, if there are so many and COUNT
@@ -123,7 +123,7 @@ func scanShards(c *Ctx, args [][]byte) store.ShardSet {
 type scanPage struct {
 	pattern []byte // nil: everything
 	seen    int    // number of elements visited
-	items   []resp.Value
+	items   Builder
 }
 
 // matches counts an element and reports whether it belongs to the page. The element is
@@ -149,24 +149,24 @@ func scanElements[T comparable](
 	}
 	var none T
 	if of == none {
-		return scanReply(c, 0, nil)
+		return scanReply(c, 0, resp.Empty)
 	}
 	opts, refusal := parseScanOptions(c.Args[3:], false)
 	if refusal.IsError() {
 		return refusal
 	}
-	page := scanPage{pattern: opts.pattern}
+	page := scanPage{pattern: opts.pattern, items: c.Build(0)}
 	for {
 		cursor = scan(of, cursor, &page)
 		if cursor == 0 || page.seen >= opts.count {
-			return scanReply(c, cursor, page.items)
+			return scanReply(c, cursor, page.items.Array())
 		}
 	}
 }
 
-func scanReply(c *Ctx, next uint64, items []resp.Value) resp.Value {
+func scanReply(c *Ctx, next uint64, items resp.Value) resp.Value {
 	var digits [20]byte
-	return resp.Array(append(c.Values(2),
-		c.Copy(strconv.AppendUint(digits[:0], next, 10)),
-		resp.Array(items...))...)
+	out := c.Build(2)
+	out.AddPair(c.Copy(strconv.AppendUint(digits[:0], next, 10)), items)
+	return out.Array()
 }

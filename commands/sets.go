@@ -255,11 +255,11 @@ func smisMember(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	out := c.Values(len(c.Args) - 2)
+	out := c.Build(len(c.Args) - 2)
 	for _, member := range c.Args[2:] {
-		out = append(out, boolReply(s != nil && s.Contains(member)))
+		out.Add(boolReply(s != nil && s.Contains(member)))
 	}
-	return resp.Array(out...)
+	return out.Array()
 }
 
 func boolReply(b bool) resp.Value {
@@ -282,9 +282,11 @@ func smembers(c *Ctx) resp.Value {
 }
 
 func allMembers(c *Ctx, s *set.Set) resp.Value {
-	out := c.Values(s.Len())
+	out := c.Build(s.Len())
 	for m := range s.All() {
-		out = append(out, setMember(m))
+		if !out.Add(setMember(m)) {
+			break
+		}
 	}
-	return resp.Set(out...)
+	return out.Set()
 }

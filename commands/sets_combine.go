@@ -61,12 +61,9 @@ func sinter(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	var out []resp.Value
-	eachCommon(sets, func(m set.Member) bool {
-		out = append(out, setMember(m))
-		return true
-	})
-	return resp.Set(out...)
+	out := c.Build(0)
+	eachCommon(sets, func(m set.Member) bool { return out.Add(setMember(m)) })
+	return out.Set()
 }
 
 // SINTERCARD numkeys key [key ...] [LIMIT limit]

@@ -20,22 +20,25 @@ func srandMember(c *Ctx) resp.Value {
 		return reply
 	case p.single:
 		return setMember(s.Random(rand.Uint64N))
-	case p.repeats:
-		out := c.Values(p.capacity())
-		for range p.count {
-			out = append(out, setMember(s.Random(rand.Uint64N)))
+	case p.draws(c, s.Len()):
+		all := newDrawn(c, p, s.Len())
+		for m := range s.All() {
+			all.add(setMember(m), resp.None)
 		}
-		return resp.Array(out...)
+		return all.reply(c)
+	case p.repeats:
+		out := c.Build(p.capacity())
+		for range p.count {
+			if !out.Add(setMember(s.Random(rand.Uint64N))) {
+				break
+			}
+		}
+		return out.Array()
 	}
-	return resp.Array(sampleMembers(c, s, p.count)...)
-}
-
-// sampleMembers returns count distinct members as replies, or all if there are fewer.
-func sampleMembers(c *Ctx, s *set.Set, count int64) []resp.Value {
-	n := int(min(count, int64(s.Len())))
-	out := c.Values(n)
-	s.Sample(n, rand.Uint64N, func(m set.Member) { out = append(out, setMember(m)) })
-	return out
+	n := int(min(p.count, int64(s.Len())))
+	out := c.Build(n)
+	s.Sample(n, rand.Uint64N, func(m set.Member) { out.Add(setMember(m)) })
+	return out.Array()
 }
 
 // SPOP key [count]
@@ -62,9 +65,8 @@ func spop(c *Ctx) resp.Value {
 		m := s.Random(rand.Uint64N)
 		s.RemoveMember(m)
 		c.DB.Modified(n)
-		reply := setMember(m)
-		c.didPop([]resp.Value{reply})
-		return reply
+		c.didPop([]set.Member{m})
+		return setMember(m)
 	case count >= int64(s.Len()):
 		out := allMembers(c, s)
 		c.note(eventSPop, c.Args[1])
@@ -82,41 +84,46 @@ const rebuildRatio = 5
 // popMembers removes count random members, fewer than there are. As in Redis, if few
 // remain, it builds a new set, which may turn a hash table into an intset.
 func popMembers(c *Ctx, n *store.Node, s *set.Set, count int) resp.Value {
-	out := c.Values(count)
+	popped := make([]set.Member, 0, count)
 	if remaining := s.Len() - count; remaining*rebuildRatio <= count {
 		kept := &set.Set{}
 		s.Sample(remaining, rand.Uint64N, func(m set.Member) { kept.AddMember(m, maxInts(c)) })
 		for m := range s.All() {
 			if !kept.ContainsMember(m) {
-				out = append(out, setMember(m))
+				popped = append(popped, m)
 			}
 		}
 		store.Replace(n, kept)
 	} else {
-		popped := make([]set.Member, 0, count)
 		s.Sample(count, rand.Uint64N, func(m set.Member) { popped = append(popped, m) })
 		for _, m := range popped {
 			s.RemoveMember(m)
-			out = append(out, setMember(m))
 		}
 	}
 	c.DB.Modified(n)
-	c.didPop(out)
-	return resp.Set(out...)
+	c.didPop(popped)
+	out := c.Build(count)
+	for _, m := range popped {
+		if !out.Add(setMember(m)) {
+			break
+		}
+	}
+	return out.Set()
 }
 
 // maxLoggedRemovals is the maximum number of members in a logged SREM, so that its
 // length is bounded.
 const maxLoggedRemovals = 1024
 
-func (c *Ctx) didPop(members []resp.Value) {
+func (c *Ctx) didPop(members []set.Member) {
 	if c.Group == nil {
 		return
 	}
 	for part := range slices.Chunk(members, maxLoggedRemovals) {
 		g := c.did(2+len(part), "SREM", c.Args[1])
 		for i := range part {
-			didValue(g, &part[i])
+			member := setMember(part[i])
+			didValue(g, &member)
 		}
 	}
 }
@@ -130,7 +137,7 @@ func sscan(c *Ctx) resp.Value {
 				text = m.AppendText(text[:0])
 			}
 			if page.matches(text) {
-				page.items = append(page.items, setMember(m))
+				page.items.Add(setMember(m))
 			}
 		})
 	})

@@ -163,19 +163,23 @@ func (q *sortQuery) reply(c *Ctx, elements []string) resp.Value {
 		return q.store(c, q.toList(c, elements))
 	}
 	if len(q.gets) == 0 {
-		out := c.Values(len(elements))
+		out := c.Build(len(elements))
 		for _, e := range elements {
-			out = append(out, resp.Bulk(e))
+			if !out.Add(resp.Bulk(e)) {
+				break
+			}
 		}
-		return resp.Array(out...)
+		return out.Array()
 	}
-	out := c.Values(len(elements) * len(q.gets))
+	out := c.Build(len(elements) * len(q.gets))
 	for _, e := range elements {
 		for _, p := range q.gets {
-			out = append(out, p.value(c, e))
+			if !out.Add(p.value(c, e)) {
+				return out.Array()
+			}
 		}
 	}
-	return resp.Array(out...)
+	return out.Array()
 }
 
 // store stores the result. The log records it instead of the call if it is

@@ -184,12 +184,14 @@ func get(c *Ctx) resp.Value {
 
 // MGET key [key ...]
 func mget(c *Ctx) resp.Value {
-	out := c.Values(len(c.Args) - 1)
+	out := c.Build(len(c.Args) - 1)
 	for _, k := range c.Args[1:] {
 		s, _ := stringOf(c.DB.Lookup(k, c.NowMs))
-		out = append(out, stringReply(c, s)) // null for a key of another type
+		if !out.Add(stringReply(c, s)) { // null for a key of another type
+			break
+		}
 	}
-	return resp.Array(out...)
+	return out.Array()
 }
 
 // GETDEL key

@@ -317,15 +317,15 @@ func zmscore(c *Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	out := c.Values(len(c.Args) - 2)
+	out := c.Build(len(c.Args) - 2)
 	members := c.Args[2:]
 	for i, member := range members {
 		if s != nil && i%zset.MembersAhead == 0 {
 			s.ReadMembersAhead(members[i:], 1)
 		}
-		out = append(out, scoreOf(s, member))
+		out.Add(scoreOf(s, member))
 	}
-	return resp.Array(out...)
+	return out.Array()
 }
 
 func scoreOf(s *zset.Set, member []byte) resp.Value {

@@ -127,9 +127,11 @@ func zcombine(c *Ctx, op zcombination) resp.Value {
 	}
 	out := newEntryList(c, len(result), withScores, c.Proto == resp.RESP3)
 	for _, e := range result {
-		out.addMember(resp.Bulk(e.member), e.score)
+		if !out.addMember(resp.Bulk(e.member), e.score) {
+			break
+		}
 	}
-	return out.reply()
+	return out.Array()
 }
 
 // zsetFrom returns a sorted set of members, which must be sorted.

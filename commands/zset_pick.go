@@ -17,6 +17,13 @@ func zrandMember(c *Ctx) resp.Value {
 		return reply
 	case p.single:
 		return memberValue(s.Random(rand.Uint64N))
+	case p.draws(c, s.Len()):
+		all := newDrawn(c, p, s.Len())
+		s.Ascend(0, func(e zset.Entry) bool {
+			all.add(memberValue(e), resp.Double(e.Score))
+			return true
+		})
+		return all.reply(c)
 	case p.repeats:
 		return randomWithRepeats(c, s, p)
 	}
@@ -27,9 +34,11 @@ func zrandMember(c *Ctx) resp.Value {
 func randomWithRepeats(c *Ctx, s *zset.Set, p randomQuery) resp.Value {
 	out := newEntryList(c, p.capacity(), p.withValues, c.Proto == resp.RESP3)
 	for range p.count {
-		out.add(s.Random(rand.Uint64N))
+		if !out.add(s.Random(rand.Uint64N)) {
+			break
+		}
 	}
-	return out.reply()
+	return out.Array()
 }
 
 // randomDistinct returns p.count distinct random members, in order of rank.
@@ -38,11 +47,11 @@ func randomDistinct(c *Ctx, s *zset.Set, p randomQuery) resp.Value {
 	out := newEntryList(c, walk.needed, p.withValues, c.Proto == resp.RESP3)
 	s.Ascend(0, func(e zset.Entry) bool {
 		if walk.selects() {
-			out.add(e)
+			return out.add(e) && !walk.done()
 		}
-		return !walk.done()
+		return true
 	})
-	return out.reply()
+	return out.Array()
 }
 
 // appendScanned appends a score in the format of ZSCAN, which returns what listpacks
@@ -67,7 +76,7 @@ func zscan(c *Ctx) resp.Value {
 			}
 			if page.matches(text) {
 				score := c.Copy(appendScanned(digits[:0], e.Score, s.IsListpack()))
-				page.items = append(page.items, memberValue(e), score)
+				page.items.AddPair(memberValue(e), score)
 			}
 		})
 	})

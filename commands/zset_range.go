@@ -178,7 +178,7 @@ func (q *rangeQuery) run(c *Ctx) resp.Value {
 	}
 	out := newEntryList(c, size, q.withScores, c.Proto == resp.RESP3)
 	q.walk(s, start, stop, size, out.add)
-	return out.reply()
+	return out.Array()
 }
 
 // size returns how many entries LIMIT leaves of the ranks [start, stop).
@@ -198,12 +198,11 @@ func (q *rangeQuery) size(start, stop int) int {
 }
 
 // walk calls fn for size entries of the ranks [start, stop), at least one, in the
-// direction of the query.
-func (q *rangeQuery) walk(s *zset.Set, start, stop, size int, fn func(zset.Entry)) {
+// direction of the query, until fn returns false.
+func (q *rangeQuery) walk(s *zset.Set, start, stop, size int, fn func(zset.Entry) bool) {
 	visit := func(e zset.Entry) bool {
-		fn(e)
 		size--
-		return size > 0
+		return fn(e) && size > 0
 	}
 	if q.rev {
 		s.Descend(stop-1-int(q.offset), visit)
@@ -244,13 +243,14 @@ func (q *rangeQuery) store(c *Ctx, from, to *zset.Set, start, stop, size int) {
 	listpack := q.by != byRank || int64(size) <= maxCount
 	var text []byte
 	entries := make([]zset.Entry, 0, size)
-	q.walk(from, start, stop, size, func(e zset.Entry) {
+	q.walk(from, start, stop, size, func(e zset.Entry) bool {
 		text = e.AppendMember(text[:0])
 		listpack = listpack && int64(len(text)) <= maxValue && int64(len(entries)) < maxCount
 		if listpack && e.Score == 0 {
 			e.Score = 0
 		}
 		entries = append(entries, e)
+		return true
 	})
 	if q.rev {
 		slices.Reverse(entries) // appending at the end is cheapest
@@ -264,17 +264,16 @@ func (q *rangeQuery) store(c *Ctx, from, to *zset.Set, start, stop, size int) {
 
 // An entryList collects members and optionally their scores, as pairs or flat.
 type entryList struct {
-	c          *Ctx
+	Builder
 	withScores bool
 	paired     bool
-	values     []resp.Value
 }
 
 func newEntryList(c *Ctx, n int, withScores, paired bool) entryList {
 	if withScores && !paired {
 		n = saturatingDouble(n)
 	}
-	return entryList{c, withScores, withScores && paired, c.Values(n)}
+	return entryList{c.Build(n), withScores, withScores && paired}
 }
 
 func saturatingDouble(n int) int {
@@ -284,17 +283,14 @@ func saturatingDouble(n int) int {
 	return 2 * n
 }
 
-func (l *entryList) add(e zset.Entry) { l.addMember(memberValue(e), e.Score) }
+func (l *entryList) add(e zset.Entry) bool { return l.addMember(memberValue(e), e.Score) }
 
-func (l *entryList) addMember(member resp.Value, score float64) {
+func (l *entryList) addMember(member resp.Value, score float64) bool {
 	switch {
 	case l.paired:
-		l.values = append(l.values, resp.Array(append(l.c.Values(2), member, resp.Double(score))...))
+		return l.Add(resp.Array(append(l.c.Values(2), member, resp.Double(score))...))
 	case l.withScores:
-		l.values = append(l.values, member, resp.Double(score))
-	default:
-		l.values = append(l.values, member)
+		return l.Add(member) && l.Add(resp.Double(score))
 	}
+	return l.Add(member)
 }
-
-func (l *entryList) reply() resp.Value { return resp.Array(l.values...) }

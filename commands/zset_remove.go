@@ -113,5 +113,5 @@ func zpop(c *Ctx, highest bool) resp.Value {
 		}
 	}
 	c.DB.Modified(n)
-	return out.reply()
+	return out.Array()
 }

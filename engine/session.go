@@ -92,7 +92,7 @@ type Peer struct {
 	FD              int
 	Local           bool   // on this machine: "enable-debug-command local" admits it
 	Owner           bool   // the program that runs the engine: it needs no password and may debug
-	Streams         bool   // it sends replies of resp.KindStream piece by piece
+	Streams         bool   // it sends replies of resp.KindStream piece by piece, and reads no others
 	Name            string // of CLIENT LIST, until CLIENT SETNAME
 	// Kill closes the connection. Any goroutine may call it. If it is nil, the
 	// session cannot be killed.
@@ -170,6 +170,7 @@ func (e *Engine) newSession(p Peer) *Session {
 	s.subscriber.Mail.Init(&e.memory.mail)
 	s.ctx.Store = e.store
 	s.ctx.Caller, s.ctx.Stepper = s, s
+	s.initOutput()
 	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
 	if e.places != nil {
 		s.forward = &forwarding{places: e.places}
@@ -229,6 +230,9 @@ func (s *Session) Do(args [][]byte) resp.Value {
 			s.endCaching(args)
 		}
 		reply = s.applyReplyMode(reply)
+		if reply.IsLong() || s.ctx.Out.Exceeded() {
+			reply = s.boundReply(reply)
+		}
 		if s.forward != nil && !s.deferred && len(s.forward.calls) > 0 {
 			s.forwardBefore() // a refusal follows their replies
 		}
@@ -438,6 +442,7 @@ func (s *Session) executeScript(cmd *commands.Command, args [][]byte) resp.Value
 	c.MayRetry = false
 	if c.Retry {
 		c.Retry = false
+		c.Out.Reset()
 		reply = s.executeIn(store.AllShards, cmd, args)
 	}
 	c.Found = nil

@@ -74,12 +74,25 @@ func (s *Session) collect() {
 
 // withMail returns a reply behind the messages that collect has drained.
 func (s *Session) withMail(reply resp.Value) resp.Value {
+	if reply.Kind() == resp.KindStream {
+		reply = resp.StreamedAfter(s.before, reply)
+		s.before = nil
+		return reply
+	}
 	b := resp.Append(s.before, &reply, s.proto)
 	s.before = b[:0]
 	if cap(b) > pubsub.MaxIdleBytes {
 		s.before = nil
 	}
 	return resp.Encoded(b)
+}
+
+// behind returns a reply behind messages, which are encoded.
+func behind(messages []byte, reply resp.Value, proto int) resp.Value {
+	if reply.Kind() == resp.KindStream {
+		return resp.StreamedAfter(messages, reply)
+	}
+	return resp.Encoded(resp.Append(messages, &reply, proto))
 }
 
 // subscribers returns how many sessions have subscriptions.

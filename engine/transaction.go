@@ -209,7 +209,7 @@ func exec(c *commands.Ctx) resp.Value {
 	s.subscriber.InExec, c.Final = true, true
 	defer func() { s.subscriber.InExec, c.Follows, c.Final = false, false, false }()
 	withoutHead := s.quiet()
-	replies := c.Values(len(tx.queued))
+	replies := c.Build(len(tx.queued))
 	s.last.nestedUs = s.last.startUs
 	for i := range tx.queued {
 		q := &tx.queued[i]
@@ -226,31 +226,28 @@ func exec(c *commands.Ctx) resp.Value {
 		}
 		if s.proto != proto {
 			// HELLO: earlier replies stay in the earlier protocol.
-			for j := range replies {
-				replies[j] = resp.Encode(replies[j], proto)
+			for j, earlier := range replies.Pending() {
+				replies.Pending()[j] = resp.Encode(earlier, proto)
 			}
+			c.Proto = s.proto
 		}
 		s.notify()
 		s.invalidate()
 		if s.subscriber.HasInline() {
 			// As in Redis 7.0, what the command has sent to its own session precedes
 			// its reply, within the array.
-			reply = resp.Encoded(resp.Append(s.subscriber.AppendInline(nil, s.proto), &reply, s.proto))
+			reply = behind(s.subscriber.AppendInline(nil, s.proto), reply, s.proto)
 		}
-		replies = append(replies, reply)
+		replies.Add(reply)
 	}
 	s.answered = true
 	c.Redacted = 0 // of the last command
 	if !withoutHead {
-		return resp.Array(replies...)
+		return replies.Array()
 	}
 	// Redis decides for each reply when it comes: CLIENT REPLY OFF has dropped the
 	// array's head and the replies before a CLIENT REPLY ON.
-	var b []byte
-	for i := range replies {
-		b = resp.Append(b, &replies[i], s.proto)
-	}
-	return resp.Encoded(b)
+	return replies.Elements()
 }
 
 // callQueued calls a queued command, unless its user may not run it any more.

@@ -64,8 +64,8 @@ func Append(b []byte, v *Value, proto int) []byte {
 		return appendBulk(b, v.Str())
 	case KindVerbatim:
 		if proto == RESP3 {
-			b = appendHeader(b, '=', int64(len(v.Str()))+4)
-			b = append(b, "txt:"...)
+			b = appendHeader(b, '=', int64(len(v.Str())+len(verbatimFormat)))
+			b = append(b, verbatimFormat...)
 			b = append(b, v.Str()...)
 			return append(b, '\r', '\n')
 		}
@@ -74,21 +74,13 @@ func Append(b []byte, v *Value, proto int) []byte {
 	return appendAggregate(b, v, proto)
 }
 
+// verbatimFormat precedes a verbatim text in RESP3.
+const verbatimFormat = "txt:"
+
 // appendAggregate encodes the kinds that hold other values.
 func appendAggregate(b []byte, v *Value, proto int) []byte {
 	elems := v.Elems()
-	prefix, n := byte('*'), len(elems)
-	if proto == RESP3 {
-		switch v.kind {
-		case KindMap:
-			prefix, n = '%', n/2
-		case KindSet:
-			prefix = '~'
-		case KindPush:
-			prefix = '>'
-		}
-	}
-	b = appendHeader(b, prefix, int64(n))
+	b = AppendHead(b, v.kind, int64(len(elems)), proto)
 	for i := range elems {
 		if e := &elems[i]; e.kind == KindInteger { // the elements of RL.ALLOW's reply, without a call each
 			b = appendHeader(b, ':', e.num)
@@ -97,6 +89,22 @@ func appendAggregate(b []byte, v *Value, proto int) []byte {
 		}
 	}
 	return b
+}
+
+// AppendHead appends the line before the n elements of an aggregate.
+func AppendHead(b []byte, kind Kind, n int64, proto int) []byte {
+	prefix := byte('*')
+	if proto == RESP3 {
+		switch kind {
+		case KindMap:
+			prefix, n = '%', n/2
+		case KindSet:
+			prefix = '~'
+		case KindPush:
+			prefix = '>'
+		}
+	}
+	return appendHeader(b, prefix, n)
 }
 
 // appendHeader appends a type byte, a number and a line end. With up to five digits,

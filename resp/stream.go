@@ -18,6 +18,30 @@ func Streamed(w io.WriterTo) Value {
 // Stream returns the writer passed to Streamed. v must be of KindStream.
 func (v Value) Stream() io.WriterTo { return (*stream)(v.ptr).WriterTo }
 
+// StreamedAfter returns a streamed reply behind others that are encoded already. b is kept.
+func StreamedAfter(b []byte, v Value) Value {
+	if blocks, ok := v.Stream().(*Blocks); ok {
+		blocks.PrependBytes(b)
+		return v
+	}
+	return Streamed(&after{b, v.Stream()})
+}
+
+// after writes bytes before a stream.
+type after struct {
+	before []byte
+	stream io.WriterTo
+}
+
+func (a *after) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(a.before)
+	if err != nil {
+		return int64(n), err
+	}
+	more, err := a.stream.WriteTo(w)
+	return int64(n) + more, err
+}
+
 // appended is a writer that appends to memory.
 type appended struct{ b []byte }
 

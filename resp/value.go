@@ -117,6 +117,9 @@ func Bulks(texts []string) []Value {
 	return out
 }
 
+// Aggregate returns an array, map, set or push; the slice is kept, not copied.
+func Aggregate(kind Kind, elems []Value) Value { return aggregate(kind, elems) }
+
 // Set returns an unordered collection; the slice is kept, not copied.
 func Set(elems ...Value) Value { return aggregate(KindSet, elems) }
 
@@ -148,7 +151,7 @@ func (v Value) Float() float64 { return math.Float64frombits(uint64(v.num)) }
 
 // Str returns the text of a status, error, bulk, verbatim or big number.
 func (v Value) Str() string {
-	if v.kind.isAggregate() {
+	if v.kind.IsAggregate() {
 		return ""
 	}
 	return unsafe.String((*byte)(v.ptr), v.textLen())
@@ -165,15 +168,39 @@ func (v Value) textLen() int64 {
 // Elems returns the elements of an array, set, push or map (keys and values
 // alternating). The slice must not be modified.
 func (v Value) Elems() []Value {
-	if !v.kind.isAggregate() {
+	if !v.kind.IsAggregate() {
 		return nil
 	}
 	return unsafe.Slice((*Value)(v.ptr), v.num)
 }
 
-func (k Kind) isAggregate() bool {
+// IsAggregate reports whether values of the kind have elements.
+func (k Kind) IsAggregate() bool {
 	return k == KindArray || k == KindMap || k == KindSet || k == KindPush
 }
+
+// IsLong reports whether v should be encoded at once instead of being kept, because it is, or may be, long.
+func (v *Value) IsLong() bool {
+	return v.kind >= KindEncoded || v.num >= LongText && v.kind.isText() || v.num > longAggregate && v.kind.IsAggregate()
+}
+
+// longAggregate is how many elements an aggregate has at most that is not encoded at once.
+const longAggregate = 256
+
+func (k Kind) isText() bool {
+	return k == KindBulk || k == KindStatus || k == KindError || k == KindVerbatim || k == KindBigNumber
+}
+
+// TextLen returns the length of the text in bytes, 0 of values that have none.
+func (v *Value) TextLen() int {
+	if v.kind.isText() || v.kind == KindEncoded {
+		return int(v.num)
+	}
+	return 0
+}
+
+// unsafeBytes returns the bytes of s, which must not be changed.
+func unsafeBytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // IsError reports whether v is an error reply.
 func (v Value) IsError() bool { return v.kind == KindError }

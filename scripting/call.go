@@ -87,6 +87,9 @@ func (in *interp) checkEnd(L *lua.Thread) {
 	if in.meter.stopped() {
 		L.Fatal(in.meter.errText)
 	}
+	if in.child.Out.Exceeded() {
+		L.Throw(lua.String(in.meter.outOfMemory()))
+	}
 }
 
 // resolvedCommands remembers the commands that a state has called.

@@ -149,12 +149,14 @@ func (in *interp) arrayReply(c *commands.Ctx, t *lua.Table, depth int) resp.Valu
 		n++
 	}
 	in.growReply(n)
-	elems := c.Values(n)
+	elems := c.Build(n)
 	for i := 1; i <= n; i++ {
 		v := t.GetInt(i)
-		elems = append(elems, in.toReply(c, &v, depth+1))
+		if !elems.Add(in.toReply(c, &v, depth+1)) {
+			break
+		}
 	}
-	return resp.Array(elems...)
+	return elems.Array()
 }
 
 // typedReply returns the reply for a table whose field selects its type.
@@ -172,22 +174,26 @@ func (in *interp) typedReply(c *commands.Ctx, t *lua.Table, depth int) (reply re
 		return doubleReply(v.Num()), true
 	}
 	if v := t.Get(fieldMap); v.IsTable() {
-		var entries []resp.Value
+		entries := c.Build(0)
 		m := v.Table()
 		for key, value, _ := m.Next(lua.Nil); !key.IsNil(); key, value, _ = m.Next(key) {
 			in.growReply(2)
-			entries = append(entries, in.toReply(c, &key, depth+3), in.toReply(c, &value, depth+3))
+			if !entries.Add(in.toReply(c, &key, depth+3)) || !entries.Add(in.toReply(c, &value, depth+3)) {
+				break
+			}
 		}
-		return resp.Map(entries...), true
+		return entries.Map(), true
 	}
 	if v := t.Get(fieldSet); v.IsTable() {
-		var elems []resp.Value
+		elems := c.Build(0)
 		m := v.Table()
 		for key, _, _ := m.Next(lua.Nil); !key.IsNil(); key, _, _ = m.Next(key) {
 			in.growReply(1)
-			elems = append(elems, in.toReply(c, &key, depth+3))
+			if !elems.Add(in.toReply(c, &key, depth+3)) {
+				break
+			}
 		}
-		return resp.Set(elems...), true
+		return elems.Set(), true
 	}
 	if v := t.Get(fieldBigNumber); v.IsString() {
 		return resp.BigNumber(resp.OneLine(string(in.replyText(&v, depth)))), true

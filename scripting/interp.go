@@ -99,6 +99,7 @@ func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind)
 	in.state.MaxTokens = in.engine.maxTokens()
 	in.libraries.Reset()
 	in.meter.begin(kind, in.engine.memoryLimit())
+	in.child.Out.Limit = in.meter.limit // of the reply of one command
 	in.meter.follows = c.Follows
 	if kind == runFunction {
 		in.meter.name, in.meter.command = s.sha, c.Args

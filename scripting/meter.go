@@ -120,8 +120,7 @@ func (m *meter) collect(wanted int64) (failure string) {
 	}
 	if total > m.limit {
 		m.state.Room = 0 // measure again after something was dropped
-		m.errText, m.measured = errNoMemory, true
-		return errNoMemory
+		return m.outOfMemory()
 	}
 	m.state.Room = max((m.limit-total)/2, min(m.limit/8, garbage))
 	inHeap := heap()
@@ -132,6 +131,12 @@ func (m *meter) collect(wanted int64) (failure string) {
 		m.otherBytes = max(inHeap-total, 0)
 	}
 	return ""
+}
+
+// outOfMemory returns the error of a script that needs more memory than it may have.
+func (m *meter) outOfMemory() string {
+	m.errText, m.measured = errNoMemory, true
+	return errNoMemory
 }
 
 // garbage is how many bytes of it a script may leave while the process is

@@ -106,7 +106,7 @@ func (c *conn) serve() {
 	})
 	c.out.waitDurable, c.out.logPanic = c.session.WaitDurable, c.logPanic
 	c.out.count, c.out.queued = c.session.CountWritten, c.session.CountOutput
-	c.out.setLimit(c.outputLimit())
+	c.setOutputLimit()
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
 	c.session.Publish(c.buffers(false))
 	if c.out.tls != nil && !c.shakeHands() {
@@ -249,13 +249,13 @@ func (c *conn) appendReply(reply resp.Value) bool {
 	open := true
 	if reply.Kind() == resp.KindStream {
 		c.session.EndCall()
-		open = c.out.stream(reply.Stream())
+		open = c.sendLong(reply.Stream())
 	} else {
 		c.out.buf = resp.Append(c.out.buf, &reply, c.session.Proto())
 	}
 	if now := c.session.Authenticated(); now != c.in.limits.authenticated {
 		c.in.setLimits(c.limits.reader(now))
-		c.out.setLimit(c.outputLimit())
+		c.setOutputLimit()
 	}
 	c.startBlockTimer()
 	if !c.in.limits.authenticated && len(c.out.buf) >= unauthBatch {
@@ -270,7 +270,28 @@ func (c *conn) appendReply(reply resp.Value) bool {
 		}
 		c.yield()
 	}
-	return open && !c.session.Closing()
+	if !c.session.Closing() {
+		return open
+	}
+	if bytes := c.session.Exceeded(); bytes > 0 {
+		c.out.abortOverflow(bytes)
+	}
+	return false
+}
+
+// sendLong sends a reply that is in blocks, or made while it is sent, behind those collected. It reports whether
+// the connection stays open.
+func (c *conn) sendLong(reply io.WriterTo) bool {
+	c.traffic += len(c.out.buf)
+	if blocks, ok := reply.(*resp.Blocks); ok {
+		c.traffic += blocks.Size()
+	}
+	open := c.out.stream(reply)
+	if !c.out.sent {
+		c.session.EnforceClientMemory()
+	}
+	c.yield()
+	return open
 }
 
 // appendForwarded appends the replies of calls that the session has collected for its upstream. It
@@ -355,7 +376,7 @@ func (c *conn) updateLimits() {
 		}
 		c.limits = l
 		c.in.setLimits(l.reader(c.session.Authenticated()))
-		c.out.setLimit(c.outputLimit())
+		c.setOutputLimit()
 		c.keepAlive()
 	}
 }

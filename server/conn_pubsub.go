@@ -8,7 +8,7 @@ import "github.com/zlimit/zlimit/config"
 func (c *conn) deliver() bool {
 	if c.session.Subscribed() != c.subscribed {
 		c.subscribed = !c.subscribed
-		c.out.setLimit(c.outputLimit())
+		c.setOutputLimit()
 	}
 	var lost int
 	c.out.buf, lost = c.session.Deliver(c.out.buf)
@@ -26,6 +26,13 @@ const (
 	// Redis collects before it counts them as unread, and unauthOutput.
 	unauthBatch = 16<<10 + unauthOutput
 )
+
+// setOutputLimit applies the limit of the client's class, which may have changed.
+func (c *conn) setOutputLimit() {
+	limit := c.outputLimit()
+	c.out.setLimit(limit)
+	c.session.SetReplyLimit(limit.HardBytes)
+}
 
 // outputLimit returns the client-output-buffer-limit of the client's class.
 func (c *conn) outputLimit() config.OutputBufferLimit {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/resp"
 )
 
 // maxPumpWrite is the most that the pump writes at once, so that progress of a slow
@@ -163,6 +164,9 @@ func (o *output) pump() {
 		}
 		o.queuedBytes -= len(next.bytes)
 		o.send(next.bytes)
+		if next.block != nil {
+			resp.FreeBlock(next.block)
+		}
 	}
 	o.queue, o.queuedBytes, o.writingBytes, o.pumping = nil, 0, 0, false
 	o.reportQueued()

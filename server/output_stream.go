@@ -3,12 +3,15 @@ package server
 import (
 	"errors"
 	"io"
+
+	"github.com/zlimit/zlimit/resp"
 )
 
 // A part is one element of the pump's queue: bytes, or a reply that is yet to be
 // made.
 type part struct {
 	bytes  []byte
+	block  []byte // of which bytes are a part, to be freed; nil: none
 	stream io.WriterTo
 }
 
@@ -24,9 +27,43 @@ func (o *output) stream(s io.WriterTo) bool {
 		return false
 	}
 	o.sent = false
+	if blocks, ok := s.(*resp.Blocks); ok {
+		o.sendBlocks(blocks)
+		return !o.failed
+	}
 	o.queue = append(o.queue, part{stream: s})
 	o.startPump()
 	return true
+}
+
+// sendBlocks sends a reply that is encoded already, as flush does. It requires that mu is held.
+func (o *output) sendBlocks(blocks *resp.Blocks) {
+	for block := blocks.Next(); block != nil; block = blocks.Next() {
+		rest := block
+		if !o.pumping && !o.failed && len(o.queue) == 0 {
+			n, err := o.writeNow(block)
+			o.wrote(n)
+			rest = block[n:]
+			o.failed = err != nil
+			o.sent = len(rest) == 0 && !o.failed
+		}
+		switch {
+		case o.failed:
+			blocks.Free()
+			return
+		case len(rest) == 0 && (o.tls == nil || o.tls.unsent() == 0):
+			resp.FreeBlock(block)
+		default:
+			o.queue = append(o.queue, part{bytes: rest, block: block})
+			o.queuedBytes += len(rest)
+		}
+	}
+	if len(o.queue) > 0 {
+		o.sent = false
+		o.reportQueued()
+		o.startPump()
+		o.enforceLimit()
+	}
 }
 
 // flushDurable is like flush, but if there are no collected replies it still waits

@@ -1,0 +1,238 @@
+package commands
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// An Output is what the reply of the call under way may take. The caller of a handler sets the exported fields;
+// Ctx.Reset prepares the others for another call.
+//
+// What passes a bound is dropped, and Exceeded says so. A command goes on to its end all the same, since its
+// effects do not depend on its reply; one that only reads may stop when Builder.Add returns false.
+type Output struct {
+	Encodes bool          // the reply goes to a client, so it may be encoded in parts
+	Limit   int64         // bytes; 0: none
+	Shared  *atomic.Int64 // a bound of all clients together, likewise; nil: none
+
+	bytes    int64
+	exceeded bool
+}
+
+// Reset forgets the reply so far.
+func (o *Output) Reset() { o.bytes, o.exceeded = 0, false }
+
+// Exceeded reports whether a part of the reply was dropped.
+func (o *Output) Exceeded() bool { return o.exceeded }
+
+// Bytes returns how much was encoded, and what is held besides, at the least.
+func (o *Output) Bytes() int64 { return o.bytes }
+
+// Limited reports whether there is a bound.
+func (o *Output) Limited() bool { return o.Limit > 0 || o.Shared != nil && o.Shared.Load() > 0 }
+
+// grow adds n bytes. It reports whether they are within the bounds.
+func (o *Output) grow(n int) bool {
+	o.bytes += int64(n)
+	if o.exceeded || o.Limit > 0 && o.bytes >= o.Limit {
+		o.exceeded = true
+	} else if o.Shared != nil {
+		shared := o.Shared.Load()
+		o.exceeded = shared > 0 && o.bytes >= shared
+	}
+	return !o.exceeded
+}
+
+// A Builder makes an aggregate reply, one element after the other. A short reply is a resp.Array, resp.Map or
+// resp.Set of what was added. Of a longer one to a client, what was added so far is encoded now and then, and
+// the scratch space in which it stood is used again: the reply takes its own size and no more, and no more than
+// Ctx.Out allows. For scripts and programs, which read values, these are collected within the same bounds.
+//
+// A handler may add the reply of one Builder to another. It adds nothing to the outer one while it fills the
+// inner one.
+type Builder struct {
+	c      *Ctx
+	values []resp.Value // not encoded yet
+	count  int          // elements that are encoded
+	blocks *resp.Blocks // nil: none is
+	space  scratch
+}
+
+// scratch is the used part of the scratch space.
+type scratch struct {
+	values []resp.Value
+	bytes  []byte
+}
+
+// maxPending is how many elements wait to be encoded, and maxPendingBytes how many bytes of Ctx.Copy.
+const (
+	maxPending      = 256
+	maxPendingBytes = 64 << 10
+)
+
+// Build begins a reply of about n elements.
+func (c *Ctx) Build(n int) Builder {
+	if c.Out.Encodes {
+		n = min(n, maxPending)
+	} else if n > maxPending && !c.Out.grow(n*valueBytes) {
+		n = maxPending
+	}
+	values := c.Values(n)
+	return Builder{c: c, values: values, space: scratch{c.values, c.bytes}}
+}
+
+const valueBytes = int(unsafe.Sizeof(resp.Value{}))
+
+// Add appends an element. It returns false if the reply is more than the bounds allow, which a command that
+// only reads may take as its end.
+func (b *Builder) Add(v resp.Value) bool {
+	if len(b.values) == cap(b.values) || len(b.c.bytes) > maxPendingBytes || v.IsLong() {
+		return b.add(v)
+	}
+	b.values = append(b.values, v)
+	return true
+}
+
+// AddPair appends a key and its value.
+func (b *Builder) AddPair(key, value resp.Value) bool { return b.Add(key) && b.Add(value) }
+
+func (b *Builder) add(v resp.Value) bool {
+	out := &b.c.Out
+	if !out.Encodes {
+		return b.collect(v)
+	}
+	if len(b.values) < maxPending && len(b.c.bytes) <= maxPendingBytes && !v.IsLong() {
+		b.values = append(b.values, v)
+		return !out.exceeded
+	}
+	b.encode()
+	b.append(&v)
+	return !out.exceeded
+}
+
+// collect appends an element that is not encoded.
+func (b *Builder) collect(v resp.Value) bool {
+	out := &b.c.Out
+	if len(b.values) == cap(b.values) && !out.grow(max(len(b.values), maxPending)*valueBytes) || out.exceeded {
+		return false
+	}
+	b.values = append(b.values, v)
+	return true
+}
+
+// encode encodes what was added and frees its scratch space.
+func (b *Builder) encode() {
+	for i := range b.values {
+		b.append(&b.values[i])
+	}
+	b.values = b.values[:0]
+	b.space.restore(b.c)
+}
+
+// append encodes an element.
+func (b *Builder) append(v *resp.Value) {
+	out := &b.c.Out
+	b.count++
+	size := 0
+	if v.Kind() != resp.KindStream { // otherwise it was counted when it was made
+		size = v.TextLen()
+	}
+	if out.exceeded || size >= resp.LongText && !out.grow(size) {
+		b.drop()
+		return
+	}
+	if b.blocks == nil {
+		b.blocks = &resp.Blocks{}
+	}
+	before := b.blocks.Size()
+	counted := size >= resp.LongText || v.Kind() == resp.KindStream
+	b.blocks.Append(v, b.c.Proto)
+	if !counted && !out.grow(b.blocks.Size()-before) {
+		b.drop()
+	}
+}
+
+// drop frees what is encoded: the client is not sent it.
+func (b *Builder) drop() {
+	if b.blocks != nil {
+		b.blocks.Free()
+	}
+}
+
+// restore frees what was allocated in the scratch space since.
+func (s *scratch) restore(c *Ctx) {
+	c.values, c.bytes = c.values[:s.kept(cap(c.values), cap(s.values), len(s.values))],
+		c.bytes[:s.kept(cap(c.bytes), cap(s.bytes), len(s.bytes))]
+}
+
+// kept returns how much of a space was used before. One of another capacity was allocated since, when the one
+// before was full; values that were added to other builders keep that.
+func (*scratch) kept(now, before, used int) int {
+	if now != before {
+		return 0
+	}
+	return used
+}
+
+// Len returns the number of elements.
+func (b *Builder) Len() int { return b.count + len(b.values) }
+
+// Pending returns the elements that are not encoded yet, which may be changed.
+func (b *Builder) Pending() []resp.Value { return b.values }
+
+// Array returns the elements as an array.
+func (b *Builder) Array() resp.Value { return b.reply(resp.KindArray) }
+
+// Map returns the elements as a map of alternating keys and values.
+func (b *Builder) Map() resp.Value { return b.reply(resp.KindMap) }
+
+// Set returns the elements as a set.
+func (b *Builder) Set() resp.Value { return b.reply(resp.KindSet) }
+
+func (b *Builder) reply(kind resp.Kind) resp.Value {
+	switch {
+	case b.c.Out.exceeded:
+		b.drop()
+		return resp.None
+	case b.blocks == nil:
+		return resp.Aggregate(kind, b.values)
+	}
+	b.encode()
+	b.blocks.Prepend(kind, b.count, b.c.Proto)
+	return resp.Streamed(b.blocks)
+}
+
+// Elements returns the elements one after the other, without the head of an aggregate.
+func (b *Builder) Elements() resp.Value {
+	if !b.c.Out.Encodes {
+		var all []byte
+		for i := range b.values {
+			all = resp.Append(all, &b.values[i], b.c.Proto)
+		}
+		return resp.Encoded(all)
+	}
+	if b.blocks == nil {
+		b.blocks = &resp.Blocks{}
+	}
+	b.encode()
+	return resp.Streamed(b.blocks)
+}
+
+// Encode encodes a reply that no Builder made, within the bounds.
+func (c *Ctx) Encode(v resp.Value) resp.Value {
+	if !v.Kind().IsAggregate() {
+		one := c.Build(0)
+		one.Add(v)
+		return one.Elements()
+	}
+	elems := v.Elems()
+	b := c.Build(0)
+	for i := range elems {
+		if !b.Add(elems[i]) {
+			break
+		}
+	}
+	return b.reply(v.Kind())
+}

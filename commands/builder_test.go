@@ -1,0 +1,142 @@
+package commands
+
+import (
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/resp"
+)
+
+// randomReply returns a reply of any shape, with at most left values, made by Builders or by none.
+func randomReply(c *Ctx, rnd *rand.Rand, left *int, build bool) resp.Value {
+	*left--
+	kind := rnd.IntN(40)
+	if *left == 999 {
+		kind = 6 + rnd.IntN(3) // the whole
+	}
+	switch {
+	case kind == 0:
+		return resp.Int(rnd.Int64N(1e6) - 5e5)
+	case kind == 1:
+		return resp.Null
+	case kind == 2:
+		return resp.Double(rnd.Float64())
+	case kind == 3:
+		return c.Copy([]byte(strings.Repeat("c", rnd.IntN(2*resp.BlockSize))))
+	case kind == 4:
+		return resp.Bulk(strings.Repeat("b", rnd.IntN(2*resp.LongText)))
+	case kind == 5:
+		return resp.Verbatim(strings.Repeat("v", rnd.IntN(2*resp.LongText)))
+	case kind > 5 && kind < 9 && *left > 0:
+		n := rnd.IntN(8)
+		if rnd.IntN(4) == 0 {
+			n = rnd.IntN(3 * maxPending)
+		}
+		n = min(n, *left/2)
+		if !build {
+			elems := make([]resp.Value, 2*n)
+			for i := range elems {
+				elems[i] = randomReply(c, rnd, left, false)
+			}
+			return resp.Aggregate([]resp.Kind{resp.KindArray, resp.KindMap, resp.KindSet}[kind-6], elems)
+		}
+		b := c.Build(rnd.IntN(2*n + 2))
+		for range 2 * n {
+			b.Add(randomReply(c, rnd, left, true))
+		}
+		return []func() resp.Value{b.Array, b.Map, b.Set}[kind-6]()
+	}
+	return c.Copy([]byte("short"))
+}
+
+// A Builder's reply is the one that the same values make without it, however it is nested and whatever its parts
+// are.
+func TestBuilderEncodesTheSame(t *testing.T) {
+	for _, proto := range []int{resp.RESP2, resp.RESP3} {
+		for seed := range uint64(30) {
+			var got [2][]byte
+			for i, encodes := range []bool{false, true} {
+				rnd := rand.New(rand.NewPCG(seed, 1))
+				c := &Ctx{Proto: proto, Out: Output{Encodes: encodes}}
+				left := 1000
+				v := randomReply(c, rnd, &left, true)
+				got[i] = resp.Append(nil, &v, proto)
+			}
+			require.Equal(t, len(got[0]), len(got[1]), "seed %d", seed)
+			require.True(t, string(got[0]) == string(got[1]), "seed %d", seed)
+		}
+	}
+}
+
+// Values that no Builder made are encoded by Encode as Append does.
+func TestEncodeIsAppend(t *testing.T) {
+	for seed := range uint64(30) {
+		c := &Ctx{Proto: resp.RESP3, Out: Output{Encodes: true}}
+		left := 1000
+		v := randomReply(&Ctx{}, rand.New(rand.NewPCG(seed, 2)), &left, false)
+		want := resp.Append(nil, &v, c.Proto)
+		reply := c.Encode(v)
+		require.True(t, string(want) == string(resp.Append(nil, &reply, c.Proto)), "seed %d", seed)
+	}
+}
+
+// Once a reply passes its bound, nothing of it is kept, and Add says that it may end.
+func TestBuilderKeepsTheBound(t *testing.T) {
+	for name, text := range map[string]string{"short": "element", "long": strings.Repeat("x", 3*resp.LongText)} {
+		for _, encodes := range []bool{false, true} {
+			c := &Ctx{Proto: resp.RESP2, Out: Output{Encodes: encodes, Limit: 1 << 20}}
+			outer := c.Build(2)
+			inner, added := c.Build(0), 0
+			for inner.Add(c.Copy([]byte(text))) {
+				added++
+				require.Less(t, added, 1<<20, name)
+			}
+			require.Greater(t, added*max(len(text), valueBytes), 1<<18, "%s: far below the bound", name)
+			require.True(t, c.Out.Exceeded())
+			outer.Add(inner.Array())
+			require.Equal(t, resp.KindNone, outer.Array().Kind(), name)
+			c.Reset()
+			require.False(t, c.Out.Exceeded())
+		}
+	}
+}
+
+// The scratch space of elements that are encoded is used again, also in the builders of parts.
+func TestBuilderReusesScratch(t *testing.T) {
+	c := &Ctx{Proto: resp.RESP2, Out: Output{Encodes: true}}
+	outer := c.Build(1 << 20)
+	for range 1 << 12 {
+		inner := c.Build(2)
+		inner.AddPair(c.Copy([]byte("field")), c.Copy([]byte(strings.Repeat("v", 1000))))
+		outer.Add(inner.Array())
+	}
+	require.Less(t, cap(c.bytes), 4*maxPendingBytes)
+	require.Less(t, cap(c.values), 4*maxPending*3)
+	reply := outer.Array()
+	n, err := reply.Stream().WriteTo(io.Discard)
+	require.NoError(t, err)
+	require.Greater(t, n, int64(4<<20))
+}
+
+// A long reply of which the client leaves is not made to its end.
+func TestDrawnEndsWithItsClient(t *testing.T) {
+	d := newDrawn(&Ctx{Proto: resp.RESP2}, randomQuery{count: 1 << 50}, 1)
+	d.add(resp.Bulk("member"), resp.None)
+	w := &closedAfter{left: 10}
+	_, err := d.WriteTo(w)
+	require.ErrorIs(t, err, io.ErrClosedPipe)
+	require.Equal(t, -1, w.left)
+}
+
+type closedAfter struct{ left int }
+
+func (w *closedAfter) Write(p []byte) (int, error) {
+	if w.left--; w.left < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return len(p), nil
+}

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// A reply to a connection is bounded while it is made, by the hard limit of the client's class and by
+// maxmemory-clients: what passes these is never held. As in Redis the command runs to its end, and then the
+// client is closed. Programs that read values have no bound, and scripts have lua-memory-limit.
+
+// initOutput says how replies to the session are made.
+func (s *Session) initOutput() {
+	if s.peer.Streams {
+		s.ctx.Out = commands.Output{Encodes: true, Shared: &s.engine.clientMemory.limit}
+	}
+}
+
+// SetReplyLimit bounds each reply, in bytes; 0: no bound. The connection calls it with its output's hard limit.
+func (s *Session) SetReplyLimit(bytes int64) { s.ctx.Out.Limit = bytes }
+
+// Exceeded returns how large the reply was at the least that passed a bound and ended the session, or 0.
+// It is asked before Publish. An evicted session has passed the bound of all clients.
+func (s *Session) Exceeded() int {
+	if !s.ctx.Out.Exceeded() || s.dead.Load() {
+		return 0
+	}
+	return int(s.ctx.Out.Bytes())
+}
+
+// boundReply returns a long reply in blocks if the connection sends those, and ends the session if the reply has
+// passed a bound.
+func (s *Session) boundReply(reply resp.Value) resp.Value {
+	c := &s.ctx
+	if !c.Out.Encodes {
+		return reply
+	}
+	if kind := reply.Kind(); kind != resp.KindStream && kind != resp.KindEncoded {
+		reply = c.Encode(reply)
+	}
+	if !c.Out.Exceeded() {
+		return reply
+	}
+	s.closing = true
+	if limit := s.engine.clientMemory.limit.Load(); limit > 0 && c.Out.Bytes() >= limit {
+		s.evict(c.Out.Bytes())
+	}
+	return resp.None
+}
