@@ -98,6 +98,16 @@ func (b *Builder) Add(v resp.Value) bool {
 // AddPair appends a key and its value.
 func (b *Builder) AddPair(key, value resp.Value) bool { return b.Add(key) && b.Add(value) }
 
+// AddArray appends an array of two elements.
+func (b *Builder) AddArray(first, second resp.Value) bool {
+	if first.IsLong() || second.IsLong() {
+		pair := b.c.Build(2)
+		pair.AddPair(first, second)
+		return b.Add(pair.Array())
+	}
+	return b.Add(resp.Array(append(b.c.Values(2), first, second)...))
+}
+
 func (b *Builder) add(v resp.Value) bool {
 	out := &b.c.Out
 	if !out.Encodes {

@@ -82,9 +82,9 @@ func newFieldList(c *Ctx, n int, withValues bool) fieldList {
 func (l *fieldList) add(field, value []byte) bool {
 	switch {
 	case l.withValues && l.c.Proto == resp.RESP3:
-		return l.Add(resp.Array(append(l.c.Values(2), l.c.Copy(field), l.c.Copy(value))...))
+		return l.AddArray(l.c.Copy(field), l.c.Copy(value))
 	case l.withValues:
-		return l.Add(l.c.Copy(field)) && l.Add(l.c.Copy(value))
+		return l.AddPair(l.c.Copy(field), l.c.Copy(value))
 	}
 	return l.Add(l.c.Copy(field))
 }

@@ -80,9 +80,10 @@ func (m multiPop) sortedSets() popper {
 
 // popped returns the reply: a key and the elements that were removed from it.
 func (c *Ctx) popped(n *store.Node, elements resp.Value) resp.Value {
-	out := append(c.Values(2), resp.Bulk(n.Key()), elements)
+	out := c.Build(2)
+	out.AddPair(resp.Bulk(n.Key()), elements)
 	c.DB.Modified(n)
-	return resp.Array(out...)
+	return out.Array()
 }
 
 // didPopMany records that several elements were removed at an end.

@@ -17,14 +17,16 @@ func bzpop(c *Ctx, highest bool) resp.Value {
 			e = s.At(s.Len() - 1)
 		}
 		c.didPopAt(n, zpopName(highest))
-		out := append(c.Values(3), resp.Bulk(n.Key()), memberValue(e), resp.Double(e.Score))
+		out := c.Build(3)
+		out.AddPair(resp.Bulk(n.Key()), memberValue(e))
+		out.Add(resp.Double(e.Score))
 		if highest {
 			s.RemoveByRank(s.Len()-1, math.MaxInt)
 		} else {
 			s.RemoveByRank(0, 1)
 		}
 		c.DB.Modified(n)
-		return resp.Array(out...)
+		return out.Array()
 	}})
 }
 

@@ -288,9 +288,9 @@ func (l *entryList) add(e zset.Entry) bool { return l.addMember(memberValue(e), 
 func (l *entryList) addMember(member resp.Value, score float64) bool {
 	switch {
 	case l.paired:
-		return l.Add(resp.Array(append(l.c.Values(2), member, resp.Double(score))...))
+		return l.AddArray(member, resp.Double(score))
 	case l.withScores:
-		return l.Add(member) && l.Add(resp.Double(score))
+		return l.AddPair(member, resp.Double(score))
 	}
 	return l.Add(member)
 }

@@ -67,7 +67,7 @@ func (s *Session) Resume() resp.Value {
 	if b.silent {
 		return resp.None
 	}
-	return b.reply
+	return s.bound(b.reply)
 }
 
 // TimeoutMs returns after how many milliseconds to call TimeOut; 0: never.

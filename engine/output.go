@@ -28,6 +28,14 @@ func (s *Session) Exceeded() int {
 	return int(s.ctx.Out.Bytes())
 }
 
+// bound returns a reply as the session's connection sends it.
+func (s *Session) bound(reply resp.Value) resp.Value {
+	if reply.IsLong() || s.ctx.Out.Exceeded() {
+		return s.boundReply(reply)
+	}
+	return reply
+}
+
 // boundReply returns a long reply in blocks if the connection sends those, and ends the session if the reply has
 // passed a bound.
 func (s *Session) boundReply(reply resp.Value) resp.Value {

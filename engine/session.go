@@ -230,9 +230,7 @@ func (s *Session) Do(args [][]byte) resp.Value {
 			s.endCaching(args)
 		}
 		reply = s.applyReplyMode(reply)
-		if reply.IsLong() || s.ctx.Out.Exceeded() {
-			reply = s.boundReply(reply)
-		}
+		reply = s.bound(reply)
 		if s.forward != nil && !s.deferred && len(s.forward.calls) > 0 {
 			s.forwardBefore() // a refusal follows their replies
 		}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// longReplies are calls that answer more than 64 KB, with the data of fillForReplies. A part before " | " makes
+// what the call removes. Calls of the keyspace run in EXEC and in scripts, the others in EXEC.
+var longReplies = []string{
+	"GET v", "DUMP h", "DUMP l", "DUMP s", "DUMP z", "GETRANGE v 0 -1", "SUBSTR v 0 -1", "GETEX v PERSIST", "DUMP v", "MGET v v v v", "LCS v1 v1",
+	"SET v2 x | GETSET v2 x", "COPY v v2 REPLACE | GETDEL v2", "COPY v v2 REPLACE | SET v2 x GET",
+	"LRANGE l 0 -1", "LPOS l e COUNT 0", "COPY l l2 REPLACE | LPOP l2 1000000", "COPY l l2 REPLACE | RPOP l2 1000000",
+	"COPY l l2 REPLACE | LMPOP 1 l2 LEFT COUNT 1000000", "COPY l l2 REPLACE | BLMPOP 0 1 l2 LEFT COUNT 1000000",
+	"LINDEX l3 0", "COPY l3 l2 REPLACE | LPOP l2", "COPY l3 l2 REPLACE | RPOP l2", "LMOVE l3 l3 LEFT RIGHT",
+	"RPOPLPUSH l3 l3", "BLMOVE l3 l3 LEFT RIGHT 0",
+	"BRPOPLPUSH l3 l3 0", "COPY l3 l2 REPLACE | BLPOP l2 0", "COPY l3 l2 REPLACE | BRPOP l2 0",
+	"SORT l ALPHA", "SORT l BY nosort GET # GET v1", "SORT_RO l BY nosort",
+	"HGETALL h", "HKEYS h", "HVALS h", "HRANDFIELD h -25000 WITHVALUES", "HRANDFIELD h 100000", "HGET h2 f", "HMGET h2 f f f",
+	"HSCAN h 0 COUNT 1000000",
+	"SMEMBERS s", "SRANDMEMBER s -25000", "SRANDMEMBER s 100000", "COPY s s2 REPLACE | SPOP s2 19000", "SINTER s s",
+	"SUNION s s", "SDIFF s none", "SSCAN s 0 COUNT 1000000",
+	"ZRANGE z 0 -1 WITHSCORES", "ZREVRANGE z 0 -1", "ZRANGEBYSCORE z -inf inf", "ZREVRANGEBYSCORE z inf -inf",
+	"ZRANGEBYLEX z - +", "ZREVRANGEBYLEX z + -", "ZUNION 2 z z WITHSCORES", "ZINTER 2 z z", "ZDIFF 1 z",
+	"ZRANDMEMBER z -25000 WITHSCORES", "ZRANDMEMBER z 100000", "ZSCAN z 0 COUNT 1000000",
+	"COPY z z2 REPLACE | ZPOPMIN z2 1000000", "COPY z z2 REPLACE | ZPOPMAX z2 1000000",
+	"COPY z z2 REPLACE | ZMPOP 1 z2 MIN COUNT 1000000", "COPY z z2 REPLACE | BZMPOP 0 1 z2 MIN COUNT 1000000",
+	"COPY z3 z2 REPLACE | BZPOPMIN z2 0", "COPY z3 z2 REPLACE | BZPOPMAX z2 0",
+	"SELECT 1 | KEYS *", "SELECT 1 | SCAN 0 COUNT 1000000",
+	"COMMAND", "COMMAND DOCS", "COMMAND INFO", "COMMAND LIST", "FUNCTION LIST WITHCODE", "FUNCTION DUMP",
+	"ECHO " + strings.Repeat("e", 100_000), "PING " + strings.Repeat("p", 100_000),
+	"EVAL_RO \"return redis.call('GET',KEYS[1])\" 1 v", "EVAL \"local t={} for i=1,20 do t[i]=ARGV[1] end return t\" 0 " +
+		strings.Repeat("a", 10_000),
+	"FCALL read 1 v", "FCALL_RO read 1 v",
+}
+
+// otherReplies are the commands of which no reply is long, or none but the sum of the arguments, the clients, the
+// topics, or entries of which a directive bounds the number and the length: how many that are does not depend on
+// the call. Subcommands have the name of their container.
+const otherReplies = `acl append asking auth bgrewriteaof bgsave bitcount bitfield bitfield_ro bitop bitpos cl.throttle client
+cluster config copy dbsize debug decr decrby del discard exec exists expire expireat expiretime evalsha evalsha_ro failover
+flushall flushdb getbit hdel hello hexists hincrby hincrbyfloat hlen hmset hset hsetnx hstrlen incr incrby incrbyfloat
+increx info lastsave latency linsert llen lolwut lpush lpushx lrem lset ltrim memory module monitor move mset msetnx multi
+object persist pexpire pexpireat pexpiretime pfadd psetex psubscribe psync pttl publish pubsub punsubscribe quit randomkey
+readonly readwrite rename renamenx replconf replicaof reset restore restore-asking rl.acquire rl.allow rl.cancel rl.doctor
+rl.explain rl.help rl.info rl.mallow rl.refund rl.release rl.renew rl.reserve rl.reset rl.settle rl.sim rl.stats rl.top
+rl.trace role script select rpush rpushx sadd save scard sdiffstore setbit setex setnx setrange shutdown sintercard sinterstore
+sismember slaveof slowlog smismember smove spublish srem ssubscribe strlen subscribe sunionstore sunsubscribe swapdb sync
+time touch ttl type unlink unsubscribe unwatch wait waitaof watch zadd zcard zcount zdiffstore zincrby zintercard zinterstore
+zlexcount zmscore zrangestore zrank zrem zremrangebylex zremrangebyrank zremrangebyscore zrevrank zscore zunionstore`
+
+// incompressible returns n bytes without repetitions.
+func incompressible(n int) string {
+	b, x := make([]byte, n), uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = 'a' + byte(x>>24%26)
+	}
+	return string(b)
+}
+
+const replyElements = 20_000
+
+// fillForReplies stores values of about a megabyte, whose elements differ in all but their order.
+func fillForReplies(t *testing.T, c *replyClient) {
+	t.Helper()
+	long := incompressible(1_000_000)
+	c.do(t, "SET", "v", long)
+	c.do(t, "SET", "v1", long[:3000])
+	c.do(t, "RPUSH", "l3", long)
+	c.do(t, "HSET", "h2", "f", long)
+	c.do(t, "ZADD", "z3", "1", long)
+	c.do(t, "FUNCTION", "LOAD", "#!lua name=lib\n-- "+strings.Repeat("-", 100_000)+
+		"\nredis.register_function{function_name='read',callback=function(k) return redis.call('GET',k[1]) end,flags={'no-writes'}}")
+	for i := 0; i < replyElements; i += 100 {
+		list, hash, set, sorted := []string{"RPUSH", "l"}, []string{"HSET", "h"}, []string{"SADD", "s"}, []string{"ZADD", "z"}
+		keys := []string{"MSET"}
+		for j := i; j < i+100; j++ {
+			name := fmt.Sprintf("element:%032d", j)
+			list, set = append(list, name), append(set, name)
+			hash, sorted = append(hash, name, "value"), append(sorted, "0", name)
+			keys = append(keys, name, "")
+		}
+		for _, words := range [][]string{list, hash, set, sorted, {"SELECT", "1"}, keys, {"SELECT", "0"}} {
+			c.do(t, words...)
+		}
+		c.do(t, "RPUSH", "l", "e")
+	}
+}
+
+// A replyClient reads replies without keeping them.
+type replyClient struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func newReplyClient(t *testing.T, p *process) *replyClient {
+	t.Helper()
+	nc, err := net.Dial("tcp", p.addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { nc.Close() })
+	return &replyClient{nc, bufio.NewReaderSize(nc, 1<<20)}
+}
+
+func encodeCommand(words ...string) []byte {
+	b := fmt.Appendf(nil, "*%d\r\n", len(words))
+	for _, w := range words {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
+	}
+	return b
+}
+
+const replyMark = "+the end of the replies"
+
+// send sends input and reads until it is answered. It returns how many bytes that were, and whether the server
+// closed the connection instead.
+func (c *replyClient) send(t *testing.T, input []byte) (read int64, closed bool) {
+	t.Helper()
+	go func() {
+		_, _ = c.Write(append(input, encodeCommand("EVAL", "return redis.status_reply('"+replyMark[1:]+"')", "0")...))
+	}()
+	for {
+		line, err := c.r.ReadSlice('\n')
+		read += int64(len(line))
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil:
+			require.False(t, errors.Is(err, os.ErrDeadlineExceeded))
+			return read, true
+		case bytes.HasPrefix(line, []byte(replyMark)):
+			return read, false
+		}
+		require.False(t, read < 1000 && bytes.HasPrefix(line, []byte("-")) && !bytes.HasPrefix(line, []byte("-ERR not enough memory")),
+			"%s", line)
+	}
+}
+
+func (c *replyClient) do(t *testing.T, words ...string) {
+	t.Helper()
+	_, closed := c.send(t, encodeCommand(words...))
+	require.False(t, closed, words[:2])
+}
+
+// words splits a call, whose quotes hold the sources of scripts.
+func callWords(call string) (words []string) {
+	for i, part := range strings.Split(call, `"`) {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words
+}
+
+// inExec returns a transaction that makes a call n times.
+func inExec(call string, n int) []byte {
+	before, call, prepared := cutCall(call)
+	b := encodeCommand("MULTI")
+	for range n {
+		if prepared {
+			b = append(b, encodeCommand(callWords(before)...)...)
+		}
+		b = append(b, encodeCommand(callWords(call)...)...)
+	}
+	return append(append(b, encodeCommand("EXEC")...), encodeCommand("SELECT", "0")...)
+}
+
+// inScript returns a script that does, or nil if scripts may not call it.
+func inScript(call string, n int) []byte {
+	before, call, prepared := cutCall(call)
+	for _, no := range []string{"COMMAND", "EVAL", "FCALL", "FUNCTION", "BL", "BR", "BZ"} {
+		if strings.HasPrefix(call, no) {
+			return nil
+		}
+	}
+	script := "local t={} for i=1,ARGV[1] do "
+	if prepared {
+		script += "redis.call(" + luaWords(before) + ") "
+	}
+	script += "t[i]=redis.call(" + luaWords(call) + ") end return t"
+	return encodeCommand("EVAL", script, "0", fmt.Sprint(n))
+}
+
+func cutCall(call string) (before, main string, prepared bool) {
+	if before, main, prepared = strings.Cut(call, " | "); !prepared {
+		return "", before, false
+	}
+	return before, main, true
+}
+
+func luaWords(call string) string { return "'" + strings.Join(callWords(call), "','") + "'" }
+
+// TestRepliesResident makes every call that answers much so often that its replies pass client-output-buffer-limit,
+// in EXEC and in a script: that takes 64 MB at most, and the client is closed. Without a limit the replies are sent,
+// and take at most 1.5 times their size, beside what the collector lets a heap grow by. A script also takes what
+// lua-memory-limit allows it.
+func TestRepliesResident(t *testing.T) {
+	const times = 24
+	for name, m := range map[string]struct {
+		outputMB, scriptMB, roomMB int
+		environment                string
+	}{
+		"limited":   {16, 16, 64, ""},
+		"unlimited": {0, 64, 32, "GOGC=25"}, // less room for the collector shows copies of fewer megabytes
+	} {
+		t.Run(name, func(t *testing.T) {
+			words, _ := anyPort(t)
+			p := prepare(t, append(words, "--busy-reply-threshold", "0",
+				"--lua-memory-limit", fmt.Sprintf("%dmb", m.scriptMB),
+				"--client-output-buffer-limit", fmt.Sprintf("normal %dmb 0 0", m.outputMB))...)
+			p.cmd.Env = append(os.Environ(), m.environment)
+			p.run(t)
+			p.readGreeting(t, p.stdout)
+			fillForReplies(t, newReplyClient(t, p))
+			for _, call := range longReplies {
+				for _, way := range []struct {
+					name     string
+					input    []byte
+					scriptMB int
+				}{{"EXEC", inExec(call, times), 0}, {"EVAL", inScript(call, times), m.scriptMB}} {
+					if way.input == nil {
+						continue
+					}
+					// How far the collector lags behind depends on what else the machine does.
+					var most, replyMB, bound int
+					for range 4 {
+						newReplyClient(t, p).do(t, "MEMORY", "PURGE")
+						before := p.residentMB(t, "VmRSS")
+						require.NoError(t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0))
+						c := newReplyClient(t, p)
+						read, closed := c.send(t, way.input)
+						c.Close()
+						require.False(t, m.outputMB == 0 && closed, call)
+						most, replyMB = p.residentMB(t, "VmHWM")-before, int(read>>20)
+						if bound = way.scriptMB + m.roomMB; m.outputMB == 0 {
+							bound += replyMB * 3 / 2
+						}
+						if most <= bound {
+							break
+						}
+					}
+					t.Logf("%s %.60s: %d MB at most, replies of %d MB", way.name, call, most, replyMB)
+					require.LessOrEqual(t, most, bound, "%s %.60s", way.name, call)
+				}
+			}
+		})
+	}
+}
+
+// TestEveryReplyIsBounded requires that each command is one of those that answer much, or known to answer little.
+func TestEveryReplyIsBounded(t *testing.T) {
+	words, _ := anyPort(t)
+	p := start(t, words...)
+	c := newReplyClient(t, p)
+	_, err := c.Write(encodeCommand("COMMAND", "LIST"))
+	require.NoError(t, err)
+	known := map[string]bool{}
+	for _, call := range longReplies {
+		_, call, _ = cutCall(call)
+		known[strings.ToLower(strings.Fields(call)[0])] = true
+	}
+	for _, name := range strings.Fields(otherReplies) {
+		require.False(t, known[name], name)
+		known[name] = true
+	}
+	var n int
+	_, err = fmt.Fscanf(c.r, "*%d\r\n", &n)
+	require.NoError(t, err)
+	require.Greater(t, n, 200)
+	for range n {
+		var length int
+		_, err = fmt.Fscanf(c.r, "$%d\r\n", &length)
+		require.NoError(t, err)
+		name := make([]byte, length+2)
+		_, err = io.ReadFull(c.r, name)
+		require.NoError(t, err)
+		command, _, _ := strings.Cut(string(name[:length]), "|")
+		require.True(t, known[command], "%s: is its reply long? Then it belongs into longReplies, otherwise into otherReplies", command)
+	}
+}
