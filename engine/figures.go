@@ -43,6 +43,9 @@ type Figures struct {
 
 	ClockAheadUs int64 // how far the clock is ahead of the system's
 
+	Rewritable bool  // CONFIG REWRITE can replace the configuration file; see INFO's config_rewritable
+	Sentinels  int64 // as in INFO
+
 	Upstream []call.Fact // as in INFO; nil: there is no upstream
 }
 
@@ -77,6 +80,7 @@ func (e *Engine) Figures() Figures {
 		Prefixes: e.prefixFigures(), Doctor: e.doctor.Totals(),
 		SlowCommands: e.slow.log.Total(),
 		ClockAheadUs: e.clock.AheadUs(),
+		Rewritable:   e.rewriteError() == nil, Sentinels: e.broker.Sentinels.Load(),
 	}
 	if u := e.options.Upstream; u != nil {
 		f.Upstream = u.Status()

@@ -39,6 +39,9 @@ func (e *Engine) info(c *commands.Ctx) resp.Value {
 		Config: e.cfg, Table: e.table, Stats: &e.stats,
 		ShutdownInMs: e.shutdownInMs(),
 	}
+	if report.Needs(info.Server) {
+		f.RewriteErr = e.rewriteError()
+	}
 	if e.options.Port != nil {
 		f.Port = e.options.Port()
 	}
@@ -95,7 +98,7 @@ func (e *Engine) replicationFacts(nowUs int64) info.ReplicationFacts {
 	f := info.ReplicationFacts{
 		Stream: r.stream.Status(), Replicas: r.master.Replicas(), Unexpected: r.unexpected.Load(),
 		Good:     r.master.Good(nowUs, e.cfg.Int("min-replicas-max-lag")*1_000_000),
-		Failover: e.failoverState(),
+		Failover: e.failoverState(), Sentinels: e.broker.Sentinels.Load(),
 	}
 	f.Full, f.Partial, f.Refused = r.master.Counts()
 	if l := r.link.Load(); l != nil {

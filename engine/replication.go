@@ -39,6 +39,8 @@ type replicating struct {
 
 	unexpected atomic.Int64 // commands of a master that could not be carried out
 
+	keeping bool // see tickKeeping; used by Tick only
+
 	mu sync.Mutex // serializes refreshRules
 }
 
@@ -144,6 +146,7 @@ func (e *Engine) tickReplication() {
 	if link != nil && !e.storage.Loading() {
 		link.Tick()
 	}
+	e.tickKeeping()
 	if e.recording.stream.Load() != nil && !r.stream.Active() {
 		e.store.Lock(store.AllShards)
 		if !r.stream.Active() {

@@ -84,6 +84,10 @@ var (
 	inBytes        = desc("zlimit_net_input_bytes_total", "Bytes read from clients.")
 	outBytes       = desc("zlimit_net_output_bytes_total", "Bytes written to clients.")
 
+	rewritable = desc("zlimit_config_rewritable",
+		"1 if CONFIG REWRITE can replace the configuration file, as far as permissions and mounts show.")
+	sentinels = desc("zlimit_sentinels_connected", "Sentinels that watch the server.")
+
 	ahead = desc("zlimit_clock_ahead_seconds", "How far the clock is ahead of the system's.")
 )
 
@@ -95,7 +99,8 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 		prefixKeys, prefixMax, refused,
 		loading, logging, logOK, logBytes, logWaiting, delayed, rewriteOK, rewriting, saveOK, saving, changes,
 		lastSave, denials, problems, used, maxmemory, evictions, expiries, slow, info, saves, rewrites,
-		maxclients, blocked, rejections, handshakes, evictedClients, inBytes, outBytes, ahead,
+		maxclients, blocked, rejections, handshakes, evictedClients, inBytes, outBytes, rewritable,
+		sentinels, ahead,
 	} {
 		ch <- d
 	}
@@ -125,6 +130,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		{rewriting, d.Rewrite.Running},
 		{saveOK, !d.Save.Failed},
 		{saving, d.Save.Running},
+		{rewritable, f.Rewritable},
 	} {
 		put(g.desc, now, oneIf(g.on))
 	}
@@ -154,6 +160,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	put(evictedClients, total, float64(f.EvictedClients))
 	put(inBytes, total, float64(f.InBytes))
 	put(outBytes, total, float64(f.OutBytes))
+	put(sentinels, now, float64(f.Sentinels))
 	put(ahead, now, seconds(f.ClockAheadUs))
 	collectUpstream(f.Upstream, put)
 

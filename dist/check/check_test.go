@@ -158,6 +158,7 @@ var incidents = map[string]incident{
 	"ZlimitSnapshotFailed":     {"zlimit_rdb_ok", constant(0)},
 	"ZlimitRewriteFailed":      {"zlimit_aof_rewrite_ok", constant(0)},
 	"ZlimitDiskSlow":           {"zlimit_aof_delayed_fsyncs_total", rising(1)},
+	"ZlimitRoleNotKept":        {"zlimit_sentinels_connected", constant(1)},
 	"ZlimitLoading":            {"zlimit_loading", constant(1)},
 	"ZlimitMemoryAlmostFull":   {"zlimit_used_memory_bytes", constant(100 << 20)},
 	"ZlimitEvicting":           {"zlimit_evicted_keys_total", rising(1)},

@@ -21,6 +21,11 @@ var Missing = []Note{
 var Extra = []Note{
 	{"Server", "zlimit_version", "redis_version is the version whose answers are given."},
 	{"Server", "go_version", "What the program was compiled with."},
+	{
+		"Server", "config_rewritable",
+		"1 if permissions and mounts let CONFIG REWRITE replace the file, which Sentinel asks for.",
+	},
+	{"Server", "config_rewrite_error", "Why they do not."},
 	{"Clients", "pubsub_clients", "From Redis 7.4: connections that have subscribed."},
 	{
 		"Clients", "watching_clients total_watched_keys",
@@ -47,6 +52,7 @@ var Extra = []Note{
 	{"Stats", "tls_handshakes_failed", "TLS handshakes that failed or took too long."},
 	{"Stats", "clock_ahead_usec", "How far the server's clock is ahead of the wall's."},
 	{"Stats", "clock_shift_usec", "How far it was moved at a promotion, to continue the master's."},
+	{"Replication", "sentinels_connected", "Clients that have subscribed to `__sentinel__:hello`, as each Sentinel does."},
 	{"CPU", "go_maxprocs", "How many threads run commands at once."},
 	{"CPU", "goroutines", "One or two for each connection, and some more."},
 	{"Limiter", "algorithm_*", "What limiters decided, by algorithm."},

@@ -21,6 +21,8 @@ type Facts struct {
 	Version     string
 	Redis       string // the version whose behaviour this is
 
+	RewriteErr error // why CONFIG REWRITE would fail, or nil; for Server
+
 	ShutdownInMs int64 // for how long replicas are waited for yet; -1: there is no shutdown
 
 	Config *config.Config

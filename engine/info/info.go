@@ -18,6 +18,7 @@ const (
 	Limiter
 	Replication
 	Upstream
+	Server
 )
 
 // A section is one section of INFO.
@@ -30,7 +31,7 @@ type section struct {
 
 // sections are Redis' sections in Redis' order, then ours.
 var sections = []section{
-	{name: "server", write: writeServer},
+	{name: "server", facts: Server, write: writeServer},
 	{name: "clients", facts: Clients, write: writeClients},
 	{name: "memory", facts: Memory, write: writeMemory},
 	{name: "persistence", facts: Persistence, write: writePersistence},

@@ -16,6 +16,8 @@ type ReplicationFacts struct {
 
 	Full, Partial, Refused int64 // copies and continuations that replicas asked for
 	Unexpected             int64 // commands of a master that could not be carried out
+
+	Sentinels int64 // sessions that have subscribed to Sentinel's channel
 }
 
 // MasterFact is what a replica says of its master.
@@ -46,6 +48,7 @@ func writeReplication(f *Facts, w *writer) {
 		w.put(fmt.Sprintf("slave%d", i), fmt.Sprintf("ip=%s,port=%d,state=%s,offset=%d,lag=%d",
 			one.Host(), one.Port, one.State, one.Offset, lag))
 	}
+	w.put("sentinels_connected", r.Sentinels)
 	s := &r.Stream
 	w.put("master_failover_state", r.Failover)
 	w.put("master_replid", s.ID)

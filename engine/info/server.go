@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/zlimit/zlimit/engine/process"
+	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -35,6 +36,10 @@ func writeServer(f *Facts, w *writer) {
 	executable, _ := os.Executable()
 	w.put("executable", executable)
 	w.put("config_file", f.Config.Path())
+	w.put("config_rewritable", flag(f.RewriteErr == nil))
+	if f.RewriteErr != nil {
+		w.put("config_rewrite_error", resp.OneLine(f.RewriteErr.Error()))
+	}
 	w.put("io_threads_active", 0)
 	if f.ShutdownInMs >= 0 {
 		w.put("shutdown_in_milliseconds", f.ShutdownInMs)

@@ -29,6 +29,11 @@ var words = [Kinds]struct{ subscribed, unsubscribed, message string }{
 	ShardChannels: {"ssubscribe", "sunsubscribe", "smessage"},
 }
 
+// SentinelChannel is the channel to which Redis Sentinel subscribes at each server that it watches.
+const SentinelChannel = "__sentinel__:hello"
+
+func isSentinels(kind Kind, name string) bool { return kind == Channels && name == SentinelChannel }
+
 // A Broker knows who has subscribed to what. Its lock is acquired after those of
 // shards and before those of mailboxes. A session that publishes or subscribes
 // holds it until its command, script or EXEC ends (Acquire, Release). So all
@@ -46,6 +51,9 @@ type Broker struct {
 	// Topic is called when a topic gets its first subscriber, and when it has lost the last, with
 	// the lock held. It may be nil.
 	Topic func(kind Kind, name string, subscribed bool)
+
+	// Sentinels is how many sessions have subscribed to SentinelChannel.
+	Sentinels atomic.Int64
 
 	mu      sync.Mutex
 	topics  [Kinds]map[string]subscribers // protected by mu; no set is empty
@@ -226,6 +234,9 @@ func (b *Broker) subscribe(s *Subscriber, kind Kind, name string) {
 		}
 	}
 	to[s] = struct{}{}
+	if isSentinels(kind, name) {
+		b.Sentinels.Add(1)
+	}
 	b.updateHeard()
 	if s.topics[kind] == nil {
 		s.topics[kind] = make(map[string]struct{})
@@ -249,6 +260,9 @@ func (b *Broker) remove(s *Subscriber, kind Kind, name string) {
 		return
 	}
 	delete(to, s)
+	if isSentinels(kind, name) {
+		b.Sentinels.Add(-1)
+	}
 	if len(to) > 0 {
 		return
 	}

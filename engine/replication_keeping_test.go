@@ -1,0 +1,121 @@
+package engine_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/clock"
+	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/logging"
+)
+
+// newKeeping returns an engine with a configuration file, unless conf is "", and its log.
+func newKeeping(t *testing.T, conf string) (e *engine.Engine, path string, log *[]string) {
+	t.Helper()
+	cfg := config.New()
+	if conf != "" {
+		dir := filepath.Join(t.TempDir(), "conf")
+		require.NoError(t, os.Mkdir(dir, 0o755))
+		path = filepath.Join(dir, "zlimit.conf")
+		require.NoError(t, os.WriteFile(path, []byte(conf), 0o644))
+		require.NoError(t, cfg.ParseArgs([]string{path}, nil))
+	}
+	log = new([]string)
+	still := func() int64 { return 0 }
+	e = engine.New(engine.Options{
+		Config: cfg, Clock: clock.New(clock.Sources{Monotonic: still, Wall: still}),
+		Log:  logging.Func(func(text string) { *log = append(*log, text) }),
+		Dial: func(string, <-chan struct{}) (io.ReadWriteCloser, error) { return nil, io.EOF },
+	})
+	return e, path, log
+}
+
+// infoOf returns a field of INFO, or "" if there is none.
+func infoOf(s *engine.Session, field string) string {
+	for line := range strings.Lines(do(s, "INFO everything")) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), field+":"); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+func warnings(log []string) (n int) {
+	for _, line := range log {
+		if strings.Contains(line, "CONFIG REWRITE will fail") {
+			n++
+		}
+	}
+	return n
+}
+
+// TestSentinelNeedsFile checks what a server says that is watched by Sentinel and cannot rewrite its file.
+func TestSentinelNeedsFile(t *testing.T) {
+	e, path, log := newKeeping(t, "hz 10\n")
+	s := newSession(t, e)
+	require.Equal(t, "1", infoOf(s, "config_rewritable"))
+	require.Empty(t, infoOf(s, "config_rewrite_error"))
+	require.True(t, e.Figures().Rewritable)
+	e.Tick()
+
+	// Also root cannot write to a directory that is gone.
+	require.NoError(t, os.RemoveAll(filepath.Dir(path)))
+	require.Equal(t, "0", infoOf(s, "config_rewritable"))
+	require.Contains(t, infoOf(s, "config_rewrite_error"), "no such file or directory")
+	require.False(t, e.Figures().Rewritable)
+	e.Tick()
+	require.Zero(t, warnings(*log), "nobody relies on it")
+
+	sentinel, other := newSession(t, e), newSession(t, e)
+	do(other, "PSUBSCRIBE __sentinel__:*")
+	do(other, "SUBSCRIBE news")
+	require.Equal(t, "0", infoOf(s, "sentinels_connected"))
+	for range 2 { // the second time is none
+		do(sentinel, "SUBSCRIBE __sentinel__:hello")
+		require.Equal(t, "1", infoOf(s, "sentinels_connected"))
+		require.EqualValues(t, 1, e.Figures().Sentinels)
+		e.Tick()
+		e.Tick()
+		require.Equal(t, 1, warnings(*log), *log)
+	}
+	do(sentinel, "UNSUBSCRIBE")
+	require.Equal(t, "0", infoOf(s, "sentinels_connected"))
+	do(sentinel, "SUBSCRIBE __sentinel__:hello")
+	sentinel.Close() // it hangs up
+	require.Equal(t, "0", infoOf(s, "sentinels_connected"))
+}
+
+// TestReplicaNeedsFile checks the same of replicas, at the start and later.
+func TestReplicaNeedsFile(t *testing.T) {
+	const here = "replicaof 127.0.0.1 1\n"
+	for name, c := range map[string]struct {
+		conf, call string
+		gone       bool
+		warned     int
+	}{
+		"a replica at the start":     {here, "PING", true, 1},
+		"a replica later":            {"hz 10\n", "REPLICAOF 127.0.0.1 1", true, 1},
+		"a replica that can rewrite": {here, "PING", false, 0},
+		"a replica without a file":   {"", "REPLICAOF 127.0.0.1 1", false, 0},
+		"a master":                   {"hz 10\n", "PING", true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, path, log := newKeeping(t, c.conf)
+			if c.gone {
+				require.NoError(t, os.RemoveAll(filepath.Dir(path)))
+			}
+			require.NoError(t, e.Load(func() {}))
+			do(newSession(t, e), c.call)
+			e.Tick()
+			e.Tick()
+			require.Equal(t, c.warned, warnings(*log), *log)
+			require.NoError(t, e.Close())
+		})
+	}
+}
