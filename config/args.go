@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/zlimit/zlimit/words"
@@ -29,7 +30,6 @@ var (
 // Errors are those of ParseFile, ErrHelp and ErrVersion. Lines are counted as in
 // Redis: through the file, stdin, and one for each option, after an empty line.
 func (c *Config) ParseArgs(args []string, stdin io.Reader) error {
-	var text, path string
 	if len(args) > 0 {
 		switch args[0] {
 		case "-h", "--help":
@@ -37,16 +37,10 @@ func (c *Config) ParseArgs(args []string, stdin io.Reader) error {
 		case "-v", "--version":
 			return ErrVersion
 		}
-		if !strings.HasPrefix(args[0], "-") {
-			file, err := filepath.Abs(args[0])
-			if err != nil {
-				return openError(args[0], err)
-			}
-			if text, err = readFile(file); err != nil {
-				return err
-			}
-			path = file
-		}
+	}
+	path, text, err := readFileArg(args)
+	if err != nil {
+		return err
 	}
 	options, fromStdin := optionLines(args)
 	if fromStdin {
@@ -70,6 +64,47 @@ func (c *Config) ParseArgs(args []string, stdin io.Reader) error {
 	defer c.mu.Unlock()
 	c.path = path
 	return nil
+}
+
+// readFileArg reads the file that a command line begins with. path is "" if there is none.
+func readFileArg(args []string) (path, text string, err error) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return "", "", nil
+	}
+	if path, err = filepath.Abs(args[0]); err != nil {
+		return "", "", openError(args[0], err)
+	}
+	text, err = readFile(path)
+	return path, text, err
+}
+
+// CheckArgs is ParseArgs for a command line to be checked: it goes on behind an error, sets what the other
+// lines say, and returns all errors. A *FileError then names the file also if it is the first
+// one, and counts lines from the beginning of that file, of stdin or of the options.
+func (c *Config) CheckArgs(args []string, stdin io.Reader) (errs []error) {
+	path, text, err := readFileArg(args)
+	if err != nil {
+		return []error{err}
+	}
+	options, fromStdin := optionLines(args)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	report := func(err error) { errs = append(errs, err) }
+	p := parser{values: slices.Clone(c.values), users: c.users, renames: c.renames, report: report}
+	_ = p.parse(path, text) // it reports all errors
+	if fromStdin {
+		more, err := readAll("-", stdin)
+		if err != nil {
+			report(err)
+		}
+		_ = p.parse("-", more)
+	}
+	_ = p.parse("", options)
+	for _, r := range p.refused {
+		report(r.at)
+	}
+	c.values, c.users, c.renames, c.path = p.values, p.users, p.renames, path
+	return errs
 }
 
 // optionLines converts the options to lines of a file, and reports whether stdin is

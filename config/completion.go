@@ -10,6 +10,7 @@ import (
 var programOptions = [][2]string{
 	{"help", "print the usage and the directives"},
 	{"version", "print the version"},
+	{"check", "check a configuration file"},
 	{"check-aof", "check an append-only file"},
 	{"check-rdb", "check a snapshot"},
 	{"fix", "truncate a damaged end, with --check-aof"},
@@ -72,7 +73,7 @@ func bashCompletion() string {
 	for _, o := range programOptions {
 		names.WriteString(" --" + o[0])
 	}
-	paths := []string{"--check-aof", "--check-rdb", "--fix"}
+	paths := []string{"--check", "--check-aof", "--check-rdb", "--fix"}
 	for _, d := range completed() {
 		names.WriteString(" --" + d.Name)
 		if c := d.choices(); c != nil {

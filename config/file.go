@@ -98,6 +98,7 @@ type parser struct {
 	renames  []Rename
 	refused  []refused
 	included int
+	report   func(error) // is called with each error of a line, and parsing goes on; nil: it ends
 }
 
 // refused is a value that is not true of zlimit. It is an error unless a later line
@@ -121,7 +122,10 @@ func (p *parser) parse(file, text string) error {
 			continue
 		}
 		at := &FileError{File: file, Line: i + 1, Text: line}
-		if err := p.parseLine(line, at); err != nil {
+		switch err := p.parseLine(line, at); {
+		case err != nil && p.report != nil:
+			p.report(err)
+		case err != nil:
 			return err
 		}
 	}

@@ -40,13 +40,31 @@ func (e *Engine) allChannels() bool { return e.cfg.String("acl-pubsub-default") 
 // LoadUsers reads the users of the configuration or of the ACL file. It is called before
 // there are sessions.
 func (e *Engine) LoadUsers() error {
+	if errs := e.loadUsers(); len(errs) > 0 {
+		return errs[0]
+	}
+	return nil
+}
+
+// CheckConfig returns the errors of rename-command and of the users, with which no server starts. It
+// is called instead of LoadUsers and Open.
+func (e *Engine) CheckConfig() []error {
+	errs := e.loadUsers()
+	if e.renameErr != nil {
+		errs = append(errs, e.renameErr)
+	}
+	return errs
+}
+
+// loadUsers is LoadUsers with all errors.
+func (e *Engine) loadUsers() (errs []error) {
 	lines := e.cfg.Users()
 	if e.cfg.String("aclfile") != "" {
 		if len(lines) > 0 {
-			return errUsersTwice
+			return []error{errUsersTwice}
 		}
 		if _, err := e.loadACLFile(); err != nil {
-			return fmt.Errorf("starting is aborted because of ACL errors: %w", err)
+			return []error{fmt.Errorf("starting is aborted because of ACL errors: %w", err)}
 		}
 		return nil
 	}
@@ -54,22 +72,24 @@ func (e *Engine) LoadUsers() error {
 	for _, line := range lines {
 		name, rules := line.Words[0], line.Words[1:]
 		if seen[name] {
-			return line.Error(fmt.Sprintf("Error in user declaration '%s': Duplicate user found. A user can "+
-				"only be defined once in config files", name))
+			errs = append(errs, line.Error(fmt.Sprintf("Error in user declaration '%s': Duplicate user found. "+
+				"A user can only be defined once in config files", name)))
+			continue
 		}
 		seen[name] = true
 		if name == acl.DefaultName {
 			rules = append([]string{"reset"}, rules...)
 		}
 		if err := e.users.Set(name, rules, e.allChannels(), nil); err != nil {
-			return line.Error("Error in user declaration: " + err.Error())
+			errs = append(errs, line.Error("Error in user declaration: "+err.Error()))
+			continue
 		}
 		if slices.Contains(e.users.Find(name).Rules().Flags(), "off") {
 			e.log.Info(fmt.Sprintf("The user '%s' is disabled (there is no 'on' modifier in the user "+
 				"description). Make sure this is not a configuration error.", name))
 		}
 	}
-	return nil
+	return errs
 }
 
 // cutUsers ends the sessions of users that were deleted: the session's own after its

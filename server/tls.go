@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/server/tlsconfig"
 )
 
@@ -28,11 +29,22 @@ var tlsDirectives = []string{
 func (s *Server) loadTLS() error {
 	s.tlsMu.Lock()
 	defer s.tlsMu.Unlock()
-	replication := s.cfg.Bool("tls-replication")
-	if s.cfg.Int("tls-port") == 0 && !replication {
-		return nil
+	server, client, err := newTLS(s.cfg)
+	if err != nil || server == nil {
+		return err
 	}
-	c := s.cfg
+	s.warnOfExpiry(server)
+	s.tlsConfig.Store(server)
+	s.tlsClient.Store(client)
+	return nil
+}
+
+// newTLS reads the files of the directives. All results are nil if no directive asks for TLS.
+func newTLS(c *config.Config) (server, client *tls.Config, err error) {
+	replication := c.Bool("tls-replication")
+	if c.Int("tls-port") == 0 && !replication {
+		return nil, nil, nil
+	}
 	o := tlsconfig.Options{
 		CertFile: c.String("tls-cert-file"), KeyFile: c.String("tls-key-file"),
 		KeyFilePass:    c.String("tls-key-file-pass"),
@@ -45,18 +57,13 @@ func (s *Server) loadTLS() error {
 		SessionCaching: c.Bool("tls-session-caching"),
 		SessionTimeout: time.Duration(c.Int("tls-session-cache-timeout")) * time.Second,
 	}
-	server, err := tlsconfig.New(o)
-	if err != nil {
-		return err
+	if server, err = tlsconfig.New(o); err != nil {
+		return nil, nil, err
 	}
-	client, err := tlsconfig.NewClient(o, server)
-	if err != nil {
-		return err
+	if client, err = tlsconfig.NewClient(o, server); err != nil {
+		return nil, nil, err
 	}
-	s.warnOfExpiry(server)
-	s.tlsConfig.Store(server)
-	s.tlsClient.Store(client)
-	return nil
+	return server, client, nil
 }
 
 // warnOfExpiry logs if clients will refuse the certificate. As with Redis that is no

@@ -10,6 +10,7 @@ import (
 )
 
 const usage = `Usage: zlimit-server [FILE | -] [--DIRECTIVE VALUE ...] ...
+       zlimit-server --check FILE [--DIRECTIVE VALUE ...] ...
        zlimit-server --check-aof FILE [--fix] | --check-rdb FILE
        zlimit-server --export URL [--from URL] [--replace] [--DIRECTIVE VALUE]
        zlimit-server --help | --version
@@ -20,6 +21,7 @@ const usage = `Usage: zlimit-server [FILE | -] [--DIRECTIVE VALUE ...] ...
   zlimit-server --port 0 --port-file p   any free port; p tells which
   echo "port 7000" | zlimit-server -     directives from standard input
   zlimit-server --appendonly yes         keeps its keys in ./appendonlydir
+  zlimit-server --check zlimit.conf      reports the errors of a configuration
   zlimit-server --check-aof FILE --fix   truncates a damaged end of a log
   zlimit-server --check-rdb FILE         reports whether a snapshot is valid
   zlimit-server --export URL --from URL  moves the keys of a server or a cluster

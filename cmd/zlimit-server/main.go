@@ -31,6 +31,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if code, done := check(args, stdout, stderr); done {
 		return code
 	}
+	if code, done := checkConfig(args, stdin, stdout, stderr); done {
+		return code
+	}
 	if code, done := exportKeys(args, stdout, stderr); done {
 		return code
 	}

@@ -1,6 +1,7 @@
 # Completion of zlimit-server in fish, made from the table of directives: go test . -run Dist -rewrite
 complete -c zlimit-server -l help -d 'print the usage and the directives'
 complete -c zlimit-server -l version -d 'print the version'
+complete -c zlimit-server -l check -d 'check a configuration file'
 complete -c zlimit-server -l check-aof -d 'check an append-only file'
 complete -c zlimit-server -l check-rdb -d 'check a snapshot'
 complete -c zlimit-server -l fix -d 'truncate a damaged end, with --check-aof'
