@@ -35,7 +35,7 @@ func startHardened(t *testing.T, passwords bool) *hardened {
 	text, err := os.ReadFile(hardenedFile)
 	require.NoError(t, err)
 	dir := t.TempDir()
-	config := strings.ReplaceAll(string(text), "/etc/zlimit/", dir+"/")
+	config := strings.ReplaceAll(string(text), "/var/lib/zlimit/", dir+"/")
 	for _, user := range []string{"limiter", "operator", "metrics"} {
 		plain := "\nuser " + user + " on "
 		require.Contains(t, config, plain)

@@ -46,7 +46,7 @@ func TestUnit(t *testing.T) {
 	require.Equal(t, "/usr/local/bin/zlimit-server", words[0])
 	for i, word := range words {
 		switch word {
-		case "/etc/zlimit/zlimit.conf":
+		case "/var/lib/zlimit/zlimit.conf":
 			words[i] = conf
 		case "/var/lib/zlimit":
 			words[i] = dir
