@@ -40,7 +40,9 @@ func (e *Engine) info(c *commands.Ctx) resp.Value {
 		ShutdownInMs: e.shutdownInMs(),
 	}
 	if report.Needs(info.Server) {
-		f.RewriteErr = e.rewriteError()
+		if err := e.rewriteError(); err != nil {
+			f.RewriteErr = resp.OneLine(err.Error())
+		}
 	}
 	if e.options.Port != nil {
 		f.Port = e.options.Port()

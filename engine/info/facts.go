@@ -21,7 +21,7 @@ type Facts struct {
 	Version     string
 	Redis       string // the version whose behaviour this is
 
-	RewriteErr error // why CONFIG REWRITE would fail, or nil; for Server
+	RewriteErr string // why CONFIG REWRITE would fail, in one line, or ""; for Server
 
 	ShutdownInMs int64 // for how long replicas are waited for yet; -1: there is no shutdown
 

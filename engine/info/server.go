@@ -5,7 +5,6 @@ import (
 	"runtime"
 
 	"github.com/zlimit/zlimit/engine/process"
-	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -36,9 +35,9 @@ func writeServer(f *Facts, w *writer) {
 	executable, _ := os.Executable()
 	w.put("executable", executable)
 	w.put("config_file", f.Config.Path())
-	w.put("config_rewritable", flag(f.RewriteErr == nil))
-	if f.RewriteErr != nil {
-		w.put("config_rewrite_error", resp.OneLine(f.RewriteErr.Error()))
+	w.put("config_rewritable", flag(f.RewriteErr == ""))
+	if f.RewriteErr != "" {
+		w.put("config_rewrite_error", f.RewriteErr)
 	}
 	w.put("io_threads_active", 0)
 	if f.ShutdownInMs >= 0 {
