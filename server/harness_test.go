@@ -21,6 +21,7 @@ func start(t *testing.T, args ...string) *server.Server {
 	require.NoError(t, cfg.ParseArgs(args, nil))
 	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
 	require.NoError(t, err)
+	srv.SetHandshakeTimeout(wireTimeout)
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve() }()
 	t.Cleanup(func() {

@@ -34,6 +34,7 @@ type node struct {
 	addr  string
 	srv   *server.Server // nil: redis-server
 	redis *oracle.Redis
+	held  bool         // its clocks stand, but for jumps
 	extra atomic.Int64 // microseconds that its clocks are ahead of the machine's
 	end   func()       // stops it; it may be called again
 }
@@ -41,7 +42,7 @@ type node struct {
 // fabric are the nodes of one test. They have no periodic work but what until does.
 type fabric struct {
 	t    *testing.T
-	held bool // redis-servers' clocks stand, but for jumps
+	held bool // the clocks stand, but for jumps
 	// program is what runs as redis-server: one of oracle.Others.
 	program string
 	nodes   []*node
@@ -62,7 +63,7 @@ func (f *fabric) nodeOn(k kind, on disk.FS, directives ...string) *node {
 	t := f.t
 	t.Helper()
 	directives = append([]string{"--repl-diskless-sync-delay", "0"}, directives...)
-	n := &node{kind: k}
+	n := &node{kind: k, held: f.held}
 	if k == redis {
 		find := oracle.FindRealTime
 		if f.held {
@@ -95,11 +96,17 @@ func (n *node) startOurs(t *testing.T, on disk.FS, directives []string) {
 	require.NoError(t, cfg.ParseArgs(append([]string{"--bind", "127.0.0.1"}, directives...), nil))
 	began := time.Now()
 	beganUs := began.UnixMicro()
+	elapsedUs := func() int64 {
+		if n.held {
+			return n.extra.Load()
+		}
+		return n.extra.Load() + time.Since(began).Microseconds()
+	}
 	srv, err := server.Listen(server.Options{
 		Config: cfg, FreePort: true, NoCron: true, Disk: on,
 		Clock: clock.New(clock.Sources{
-			Monotonic: func() int64 { return time.Since(began).Microseconds() + n.extra.Load() },
-			Wall:      func() int64 { return beganUs + time.Since(began).Microseconds() + n.extra.Load() },
+			Monotonic: func() int64 { return 1 + elapsedUs() }, // 0 stands for never
+			Wall:      func() int64 { return beganUs + elapsedUs() },
 		}),
 	})
 	require.NoError(t, err)
