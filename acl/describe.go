@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/words"
 )
 
 // Flags returns the user's flags, as ACL GETUSER shows them.
@@ -50,9 +51,30 @@ func (r *Rules) String() string {
 	}
 	parts = append(parts, r.selectors[0].String())
 	for _, s := range r.selectors[1:] {
-		parts = append(parts, "("+s.String()+")")
+		parts = append(parts, s.inParentheses())
 	}
 	return strings.Join(parts, " ")
+}
+
+// ConfigLine returns the user as a line of a configuration file.
+func (u *User) ConfigLine() string {
+	parts := strings.Split(u.Line(), " ")
+	for i := range parts {
+		parts[i] = words.Spell(parts[i])
+	}
+	return strings.Join(parts, " ")
+}
+
+// inParentheses returns the rule that adds the selector. A word with a quote is quoted, which Redis reads but
+// does not write, and so is one that ends in a parenthesis, which would end the selector.
+func (s *selector) inParentheses() string {
+	parts := strings.Split(s.String(), " ")
+	for i, part := range parts {
+		if strings.ContainsAny(part, `"'`) || strings.HasSuffix(part, ")") {
+			parts[i] = words.Quote(part)
+		}
+	}
+	return "(" + strings.Join(parts, " ") + ")"
 }
 
 func (s *selector) String() string {
@@ -70,7 +92,8 @@ func (s *selector) String() string {
 }
 
 func (s *selector) describeKeys() string {
-	if s.allKeys {
+	// No pattern may follow "~*", which "%RW~*" is written as.
+	if s.allKeys || slices.Contains(s.keys, keyPattern{"*", readsAndWrites}) {
 		return "~*"
 	}
 	parts := make([]string, len(s.keys))

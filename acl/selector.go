@@ -188,7 +188,7 @@ func (s *selector) permit(name string) error {
 		return errUnknownName
 	case c.container != nil:
 		return errSubArgument
-	case arg == "":
+	case arg == "" || hasSpace(arg): // Redis accepts white space and cannot read it again
 		return errSyntax
 	case len(c.subs) == 0:
 		s.permitWith(c, arg)

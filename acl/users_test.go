@@ -9,13 +9,14 @@ import (
 
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/words"
 )
 
-func newUsers() *acl.Users {
-	var table *commands.Table
-	table = commands.NewTable(commands.Strings, commands.Keys, commands.SortedSets, commands.RateLimits,
+func newUsers() *acl.Users { return acl.NewUsers(acl.NewCommands(newTable())) }
+
+func newTable() (table *commands.Table) {
+	return commands.NewTable(commands.Strings, commands.Keys, commands.SortedSets, commands.RateLimits,
 		commands.Introspection(func() *commands.Table { return table }))
-	return acl.NewUsers(acl.NewCommands(table))
 }
 
 func set(us *acl.Users, name, rules string) error {
@@ -199,9 +200,7 @@ func TestCheckAllocates(t *testing.T) {
 	us := newUsers()
 	require.NoError(t, set(us, "u", "~user:* +get +zadd"))
 	rules, u := us.Find("u").Restriction(), us.Default()
-	table := commands.NewTable(commands.Strings, commands.Keys, commands.SortedSets, commands.RateLimits,
-		commands.Introspection(func() *commands.Table { return nil }))
-	get := table.Lookup([]byte("get"))
+	get := newTable().Lookup([]byte("get"))
 	args := [][]byte{[]byte("get"), []byte("user:1")}
 	require.Equal(t, acl.Permitted, rules.Check(get, args).Reason)
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { rules.Check(get, args) }), 1.0)
@@ -212,24 +211,83 @@ func TestCheckAllocates(t *testing.T) {
 	}))
 }
 
+// writtenRules are rules, one a line, whose users were or might be written so that a start refuses them, or
+// reads them as others.
+var writtenRules = []string{
+	"on >p ~a +get", "(+get ~a) (+set", "%RW~x %r~y", "+config|get|x", "-@all\n+@read\n-get",
+	"+get| ", "+get|\t", "+get|a b", "+get|\v", "+get|a\x00b", "(+get|\"a b\")", "+get|\x85",
+	"+get|\xff\n+get|\xfe", "+get|a)", "+get|(a", "+get|\"", "+get|'", "(+get|a)",
+	"(~a) ~b)", "(+get|x) +set)", "(~() (~a)",
+	`("~a\"b")`, `('~a"b' +get)`, `("~a\x29" ~b)`, `("&a)" &b +set|')`, `(~a\ ~b)`, `(~"a")`,
+	"%RW~*\n~b", "%R~*\n%W~*\n~b\n%R~c", "%R~*\n~b", "(%RW~* ~b)", "~\n%R",
+	"~a)\n~(b\n~\"\n~'\n~\\", "&a)\n&(\n&\"\n&'",
+	"()", "( )", "(\")", "allkeys\nresetkeys\n~\xff", "allchannels\nclearselectors\nskip-sanitize-payload",
+	"+@all\n-get\n+get", "+@all\n-@all\n+get|a", "+get\n+get|a\n-get", "+xadd|k", "nopass\n>p",
+	"#" + strings.Repeat("0a", 32),
+}
+
+// FuzzSet: what a user may be called and may be given, and ACL SAVE and CONFIG REWRITE write, is read again
+// as it was, with either acl-pubsub-default.
 func FuzzSet(f *testing.F) {
-	for _, rules := range []string{
-		"on >p ~a +get", "(+get ~a) (+set", "%RW~x %r~y", "+config|get|x", "-@all +@read -get",
-	} {
-		f.Add(rules)
+	for _, rules := range writtenRules {
+		f.Add("u", rules, false)
 	}
-	us := newUsers()
-	f.Fuzz(func(t *testing.T, rules string) {
-		if us.Set("u", append([]string{"reset"}, strings.Split(rules, "\n")...), false, nil) != nil {
+	for _, name := range []string{
+		"", "default", `a"b`, "a'b", `a\b`, "(", ")", "#", "user", "\xff", " ", "\x00", "+@all", `""`,
+	} {
+		f.Add(name, "on", true)
+	}
+	f.Fuzz(func(t *testing.T, name, rules string, allChannels bool) {
+		us := newUsers()
+		words := append([]string{"reset"}, strings.Split(rules, "\n")...)
+		if us.Set(name, words, allChannels, nil) != nil {
 			return
 		}
-		shown := us.Find("u").Rules().String()
-		if strings.ContainsAny(shown, `"'\`) || strings.Contains(shown, "~(") {
-			return // as in Redis, a selector's words may be quoted, but are not shown so
-		}
-		file, err := us.ParseFile("f", "user u "+shown, false)
-		require.NoError(t, err, "%q", shown)
-		us.Replace(file)
-		require.Equal(t, shown, us.Find("u").Rules().String())
+		requireWritten(t, us.Find(name), allChannels)
+		requireWritten(t, us.Find(name), !allChannels)
 	})
+}
+
+// requireWritten requires that a user's lines in an ACL file and a configuration file make the same user.
+func requireWritten(t *testing.T, u *acl.User, allChannels bool) {
+	t.Helper()
+	fromACL := newUsers()
+	file, err := fromACL.ParseFile("f", u.Line()+"\n", allChannels)
+	require.NoError(t, err, "%q", u.Line())
+	fromACL.Replace(file)
+
+	fromConfig := newUsers()
+	line, ok := words.Split([]byte(u.ConfigLine()), nil)
+	require.True(t, ok, "%q", u.ConfigLine())
+	require.Equal(t, "user", string(line[0]))
+	rules := []string{"reset"}
+	for _, rule := range line[2:] {
+		rules = append(rules, string(rule))
+	}
+	require.NoError(t, fromConfig.Set(string(line[1]), rules, allChannels, nil), "%q", u.ConfigLine())
+
+	for _, us := range []*acl.Users{fromACL, fromConfig} {
+		again := us.Find(u.Name())
+		require.NotNil(t, again, "%q", u.Line())
+		require.Equal(t, u.Line(), again.Line())
+		require.Equal(t, u.Rules().Selectors(), again.Rules().Selectors())
+		require.Equal(t, u.Rules().Passwords(), again.Rules().Passwords())
+	}
+}
+
+// TestFirstArguments: a first argument is compared by bytes, in upper or lower case, and has no white space.
+func TestFirstArguments(t *testing.T) {
+	us := newUsers()
+	for _, rule := range []string{"+get| ", "+get|a b", "+get|a\n", "+get|\v", "+get|a\x00"} {
+		require.EqualError(t, us.Set("u", []string{rule}, false, nil), "'"+rule+"': Syntax error", "%q", rule)
+	}
+	require.NoError(t, us.Set("u", []string{"allkeys", "+get|a\xff"}, false, nil))
+	get := newTable().Lookup([]byte("get"))
+	for arg, reason := range map[string]acl.Reason{
+		"a\xff": acl.Permitted, "A\xff": acl.Permitted,
+		"a\xfe": acl.DeniedCommand, "a\uFFFD": acl.DeniedCommand, "a": acl.DeniedCommand,
+	} {
+		call := [][]byte{[]byte("get"), []byte(arg)}
+		require.Equal(t, reason, us.Find("u").Rules().Check(get, call).Reason, "%q", arg)
+	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -55,7 +56,8 @@ func joinLines(lines []string) string {
 // them; it and write are called once, and Set blocks until write has returned. If users
 // is nil, the lines stay.
 //
-// It returns ErrNoFile, an error of reading the file, or that of write.
+// It returns ErrNoFile, an error of reading the file, that of write, or one that says that the text would
+// be too long to be read.
 func (c *Config) Rewrite(users func() []string, write func(path, text string) error) error {
 	return c.rewrite(false, users, write)
 }
@@ -86,7 +88,11 @@ func (c *Config) rewrite(all bool, users func() []string, write func(path, text 
 	if users != nil {
 		d.replace(userLines, users())
 	}
-	return write(path, d.text())
+	text := d.text()
+	if len(text) > maxFileBytes {
+		return fmt.Errorf("it would be longer than %d bytes", maxFileBytes) // and could not be read again
+	}
+	return write(path, text)
 }
 
 // update changes lines so that the document gives values.

@@ -31,6 +31,10 @@ func (e *Engine) aclGroup() []commands.Command {
 	dryRun := row("dryrun", -4, aclAdmin, "O(1)", "username command [arg [arg ...]]",
 		"Returns whether a user may make a call, without making it.", e.aclDryRun)
 	dryRun.Since = "7.0.0"
+	setUser := row("setuser", -3, aclAdmin, "O(N)", "username [rule [rule ...]]",
+		"Creates a user or changes his rules.", e.aclSetUser)
+	setUser.Deviation = "refuses a first argument with white space, which ACL LOAD could not read; where it " +
+		"must be, a word of a selector is quoted in ACL LIST and in files"
 	return []commands.Command{{
 		Name: "acl", Arity: -2, Group: "server", Since: "6.0.0", Complexity: "Depends on subcommand.",
 		Summary: "Manages users and what they may do.",
@@ -53,8 +57,7 @@ func (e *Engine) aclGroup() []commands.Command {
 				"Lists the latest refused calls and failed logins.", e.aclLogCommand),
 			row("save", 2, aclAdmin, "O(N)", "",
 				"Writes the users to the ACL file.", e.aclSave),
-			row("setuser", -3, aclAdmin, "O(N)", "username [rule [rule ...]]",
-				"Creates a user or changes his rules.", e.aclSetUser),
+			setUser,
 			row("users", 2, aclAdmin, "O(N)", "",
 				"Lists the names of the users.", e.aclUsers),
 			row("whoami", 2, aclFlags, "O(1)", "",

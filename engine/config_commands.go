@@ -4,14 +4,12 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/words"
 )
 
 const configFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale
@@ -161,11 +159,7 @@ func (e *Engine) userLines() (lines []string) {
 		return nil
 	}
 	for _, u := range e.users.All() {
-		parts := strings.Split(u.Line(), " ")
-		for i := range parts {
-			parts[i] = words.Spell(parts[i])
-		}
-		lines = append(lines, strings.Join(parts, " "))
+		lines = append(lines, u.ConfigLine())
 	}
 	return lines
 }

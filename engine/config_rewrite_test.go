@@ -91,6 +91,72 @@ func TestConfigRewriteOfUsers(t *testing.T) {
 	require.Equal(t, lines(e), lines(other))
 }
 
+// TestWrittenUsersAreReadAgain: a server starts with the users that ACL SAVE or CONFIG REWRITE has written.
+// FuzzSet of package acl looks for users with which it does not.
+func TestWrittenUsersAreReadAgain(t *testing.T) {
+	users := [][]string{
+		{"u", "+get| "}, {"u", "+get|a\x00"}, // refused
+		{"u", "on", "nopass", "+get|a)", "+set|(", "+set|\"", "~'", "~a)", "&("},
+		{"u", `("~a\"b" '+get|a)' "~c)")`, "(+get|x)", "(+@all (~b)"},
+		{"u", "%R~*", "%W~*", "~b", "(%RW~* ~b)"},
+		{"", "on", ">p", "+@all"}, {`a"b`, "on"}, {"#'", "on"}, {"\xff", "~\xff", "+get|\xff"},
+	}
+	lines := func(e *Engine) (all []string) {
+		for _, u := range e.users.All() {
+			all = append(all, strings.Replace(u.Line(), "sanitize-payload ", "", 1)) // as after "reset"
+		}
+		return all
+	}
+	for _, file := range []bool{false, true} {
+		text := "# none\n"
+		if file {
+			acl := filepath.Join(t.TempDir(), "users.acl")
+			require.NoError(t, os.WriteFile(acl, nil, 0o600))
+			text = "aclfile " + acl + "\n"
+		}
+		for _, words := range users {
+			e, s, path := newConfigured(t, text)
+			args := [][]byte{[]byte("ACL"), []byte("SETUSER")}
+			for _, word := range words {
+				args = append(args, []byte(word))
+			}
+			s.Do(args)
+			write := "CONFIG REWRITE"
+			if file {
+				write = "ACL SAVE"
+			}
+			require.Equal(t, "OK", doLine(s, write))
+			again, _, _ := newConfigured(t, read(t, path))
+			require.Equal(t, lines(e), lines(again), "%q", words)
+		}
+	}
+}
+
+// TestLongUsersAreNotWritten: what would be longer than a server reads is not written.
+func TestLongUsersAreNotWritten(t *testing.T) {
+	acl := filepath.Join(t.TempDir(), "users.acl")
+	require.NoError(t, os.WriteFile(acl, nil, 0o600))
+	for _, c := range []struct {
+		text, write, want string
+		bytes             int
+	}{
+		{
+			"# none\n", "CONFIG REWRITE", "ERR Rewriting config file: It would be longer than 16777216 bytes",
+			16 << 20,
+		},
+		{
+			"aclfile " + acl + "\n", "ACL SAVE", "ERR There was an error trying to save the ACLs. Please check the " +
+				"server logs for more information", 64 << 20,
+		},
+	} {
+		_, s, path := newConfigured(t, c.text)
+		require.Equal(t, "OK", doLine(s, "ACL SETUSER u ~"+strings.Repeat("x", c.bytes)))
+		require.Equal(t, c.want, doLine(s, c.write))
+		require.Equal(t, c.text, read(t, path))
+		require.Empty(t, read(t, acl))
+	}
+}
+
 func TestConfigRewriteWithACLFile(t *testing.T) {
 	dir := t.TempDir()
 	acl := filepath.Join(dir, "users.acl")

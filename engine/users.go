@@ -188,11 +188,14 @@ func (e *Engine) aclSave(*commands.Ctx) resp.Value {
 	if path == "" {
 		return errNoACLFile
 	}
-	name := filepath.Base(path)
-	err := disk.WriteFile(disk.OS(filepath.Dir(path)), name, name+".tmp-"+e.runID, func(w io.Writer) error {
-		_, err := io.WriteString(w, e.users.String())
-		return err
-	})
+	name, text := filepath.Base(path), e.users.String()
+	err := fmt.Errorf("it would be longer than %d bytes", maxACLFileBytes) // and could not be read again
+	if len(text) <= maxACLFileBytes {
+		err = disk.WriteFile(disk.OS(filepath.Dir(path)), name, name+".tmp-"+e.runID, func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		})
+	}
 	if err != nil {
 		e.log.Warn("ACL SAVE failed", "error", err)
 		return resp.Error("ERR There was an error trying to save the ACLs. Please check the server logs " +
