@@ -2,6 +2,8 @@
 
 GO ?= go
 FUZZTIME ?= 20s
+# Runs of each test in make steady.
+TIMES ?= 20
 SOAKTIME ?= 10m
 # Of releases and images; empty means the one in engine/info.go.
 VERSION ?=
@@ -13,7 +15,7 @@ REPLICATED ?= 14000
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build test race fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
+.PHONY: help build test race steady fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
 	abuse browser sentinel cluster clusters soak record pgo tidy image release dist packages packages-test
 
 help: ## list the targets
@@ -28,7 +30,11 @@ test: ## the tests: needs Go and nothing else
 race: ## the tests under the race detector
 	$(GO) test -race -pgo=off -timeout 20m ./...
 
-fuzz: ## every fuzz target for FUZZTIME (20s)
+steady: ## the tests of server, cmd/zlimit-server and engine TIMES (20) times, beside a load on every core
+	@for core in $$(seq $$(getconf _NPROCESSORS_ONLN)); do while kill -0 $$$$ 2>/dev/null; do :; done & done; \
+	$(GO) test -pgo=off -count $(TIMES) -timeout 5h ./server ./cmd/zlimit-server ./engine
+
+fuzz: ## search with every fuzz target for FUZZTIME (20s); make test replays the seeds and what was found
 	@set -e; for pkg in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 			echo "== $$pkg $$target"; \
