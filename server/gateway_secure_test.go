@@ -45,7 +45,7 @@ func (c *certificates) gatewayTo(t *testing.T, url string, more ...string) *wire
 	t.Helper()
 	return dialRL(t, start(t, append([]string{
 		"--bind", "127.0.0.1", "--upstream", url, "--upstream-tls-ca-cert-file", c.caFile,
-		"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", c.key,
+		"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", c.key, "--upstream-timeout", "60000",
 	}, more...)...))
 }
 
@@ -229,7 +229,7 @@ func TestGatewayIsRefused(t *testing.T) {
 				{"no such key", gate, nil, "GET k", "NOPERM"},
 				{"permitted", gate, nil, "GET api:k", "$-1"},
 			} {
-				w := c.gatewayTo(t, row.url+up.addr, append(row.directives, "--upstream-timeout", "1000")...)
+				w := c.gatewayTo(t, row.url+up.addr, row.directives...)
 				reply := w.call(t, wordsOfLine(row.line)...)
 				require.Contains(t, reply, row.want, row.name)
 			}

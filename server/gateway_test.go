@@ -3,7 +3,6 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 
@@ -16,7 +15,8 @@ import (
 // gatewayOver starts a gateway whose upstream is a server, and connects to it.
 func gatewayOver(t *testing.T, up *server.Server) (*server.Server, *wire) {
 	t.Helper()
-	g := start(t, "--bind", "127.0.0.1", "--upstream", "redis://"+up.Addr().String())
+	g := start(t, "--bind", "127.0.0.1", "--upstream", "redis://"+up.Addr().String(),
+		"--upstream-timeout", "60000")
 	return g, connect(t, g)
 }
 
@@ -164,10 +164,7 @@ func TestGatewayPubSub(t *testing.T) {
 // While the upstream is away decisions are answered as upstream-failure says, and say so.
 func TestGatewayDegraded(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	addr := l.Addr().String()
-	l.Close()
+	const addr = "127.0.0.1:1" // where nobody listens
 	g := start(t, "--bind", "127.0.0.1", "--upstream", "redis+single://"+addr, "--upstream-timeout", "100",
 		"--upstream-failure", "closed o: open l: local 2")
 	w := connect(t, g)

@@ -65,7 +65,8 @@ func startTranscriptGateway(t *testing.T, directives ...string) (dial func() net
 	t.Helper()
 	srv := start(t, append([]string{"--bind", "127.0.0.1"}, directives...)...)
 	dial, setGateway := startForTest(t,
-		append([]string{"--upstream", "redis://" + srv.Addr().String()}, directives...)...)
+		append([]string{"--upstream", "redis://" + srv.Addr().String(), "--upstream-timeout", "60000"},
+			directives...)...)
 	clock := srv.Engine().Clock()
 	clock.Freeze()
 	require.NoError(t, clock.Set(startNowMs))

@@ -202,11 +202,15 @@ func (f *fabric) until(ok func() bool, what ...any) {
 	}
 }
 
-// await returns the next reply of a connection, and does the periodic work meanwhile.
+// await returns the next reply of a connection, and does the periodic work meanwhile. Before a copy a master
+// sends empty lines once a second, which it skips.
 func (f *fabric) await(w *wire) (reply string) {
 	f.t.Helper()
 	arrived := make(chan string, 1)
 	go func() {
+		for first, err := w.r.Peek(1); err == nil && first[0] == '\n'; first, err = w.r.Peek(1) {
+			_, _ = w.r.Discard(1) // it is buffered
+		}
 		b, err := w.readReply()
 		if err != nil {
 			b = []byte(err.Error())

@@ -107,12 +107,14 @@ func TestSilentMasterIsLeft(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t)
 	master, replica := f.node(ours), f.node(ours)
-	f.follow(replica, master)
-	f.nodes = []*node{replica}
+	r := newRelay(t, master)
+	r.follow(replica)
+	f.caughtUp(replica, master)
+	r.hold(toReplica, 0) // on the next connections, too, so that the link stays down
 	replica.jump(t, 61*time.Second)
 	f.until(func() bool { return replica.field(t, "master_link_status") == "down" })
 	require.Contains(t, replica.field(t, "master_link_error"), "repl-timeout")
-	f.nodes = append(f.nodes, master)
+	r.hold(toReplica, -1)
 	replica.jump(t, 2*time.Second)
 	f.requireSame(replica, master)
 }

@@ -397,7 +397,7 @@ func TestDelayedStream(t *testing.T) {
 		r.hold(toMaster, -1)
 		require.Equal(t, ":1", f.wait(master.wire, "1", "0"))
 
-		r.freeze(toReplica)
+		r.hold(toReplica, 0) // and of the connections to come, so that the link stays down
 		master.fill(t, "SET k 4")
 		replica.jump(t, 61*time.Second)
 		f.until(func() bool { return replica.field(t, "master_link_status") == "down" })

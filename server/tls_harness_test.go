@@ -117,7 +117,7 @@ func ping(c io.ReadWriter) error {
 // dialTLS connects with the client's certificate.
 func (c *certificates) dialTLS(t *testing.T, addr string) *wire {
 	t.Helper()
-	nc, err := tls.Dial("tcp", addr, c.config(c.client))
+	nc, err := tls.DialWithDialer(&net.Dialer{Timeout: wireTimeout}, "tcp", addr, c.config(c.client))
 	require.NoError(t, err)
 	t.Cleanup(func() { nc.Close() })
 	return newWire(nc)

@@ -449,7 +449,7 @@ func TestTLSTransport(t *testing.T) {
 			srv := start(t, c.directives()...)
 			config := c.config(c.client)
 			config.MinVersion, config.MaxVersion = version, version
-			nc, err := tls.Dial("tcp", srv.TLSAddr().String(), config)
+			nc, err := tls.DialWithDialer(&net.Dialer{Timeout: wireTimeout}, "tcp", srv.TLSAddr().String(), config)
 			require.NoError(t, err)
 			defer nc.Close()
 			require.NoError(t, nc.SetDeadline(time.Now().Add(wireTimeout)))

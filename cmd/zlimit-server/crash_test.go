@@ -189,8 +189,8 @@ func killOften(t *testing.T, mode string, times int, rng *rand.Rand) {
 			p.kill(t)
 			break
 		}
-		journals := p.work(t, fmt.Sprintf("%s:%d", mode, life), 200+rng.Int64N(4000), rng)
-		killed = time.Now()
+		var journals []*journal
+		journals, killed = p.work(t, fmt.Sprintf("%s:%d", mode, life), 200+rng.Int64N(4000), rng)
 		for _, l := range journals {
 			answers += l.acked
 		}
@@ -208,14 +208,16 @@ func (p *process) kill(t *testing.T) {
 }
 
 // work runs clients until they have seen the number of answers in total, then kills the
-// server under load.
-func (p *process) work(t *testing.T, name string, answers int64, rng *rand.Rand) []*journal {
+// server under load, not before killed.
+func (p *process) work(
+	t *testing.T, name string, answers int64, rng *rand.Rand,
+) (journals []*journal, killed time.Time) {
 	var (
-		all      sync.WaitGroup
-		seen     atomic.Int64
-		enough   = make(chan struct{})
-		journals = make([]*journal, crashClients)
+		all    sync.WaitGroup
+		seen   atomic.Int64
+		enough = make(chan struct{})
 	)
+	journals = make([]*journal, crashClients)
 	for i := range journals {
 		l := &journal{name: fmt.Sprintf("%s:%d", name, i)}
 		journals[i] = l
@@ -277,9 +279,10 @@ func (p *process) work(t *testing.T, name string, answers int64, rng *rand.Rand)
 	case <-ended:
 		require.Fail(t, "the server went away", "stderr: %s", &p.stderr)
 	}
+	killed = time.Now() // later it would say that what was just answered was answered long before
 	p.kill(t)
 	<-ended
-	return journals
+	return journals, killed
 }
 
 // counts reads the counters of a client's operations.

@@ -3,8 +3,11 @@ package main
 import (
 	"crypto/tls"
 	"net"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -61,15 +64,23 @@ func TestHangupReadsCertificates(t *testing.T) {
 	require.Equal(t, "second", name())
 }
 
-// freePort returns a port that was free just now.
+// ports counts the ports that freePort has tried.
+var ports atomic.Int64
+
+// freePort returns a free port, below those that the system gives to servers of other tests.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	var err error
+	for range 1000 {
+		port := strconv.FormatInt(20_000+(int64(os.Getpid())*100+ports.Add(1))%12_000, 10)
+		var l net.Listener
+		if l, err = net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			l.Close()
+			return port
+		}
+	}
 	require.NoError(t, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	return port
+	return ""
 }
 
 func TestWrongStartOfTLS(t *testing.T) {
