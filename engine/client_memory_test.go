@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -197,17 +196,11 @@ func TestMultiMemory(t *testing.T) {
 	do(s, "MULTI")
 	value := strings.Repeat("x", size)
 	set := args("SET k " + value)
-	heap := func() int64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
+	before := heapNow()
 	for range commands {
 		s.Do(set)
 	}
-	took := heap() - before
+	took := heapNow() - before
 	s.Publish(engine.Buffers{})
 	counted := int64(v.field(v.open(), s, "multi-mem"))
 	require.Less(t, took, int64(commands*size*12/10))

@@ -90,6 +90,7 @@ func usedMemory(t *testing.T, s *engine.Session) int64 {
 	return n
 }
 
+// heapNow returns the size of the heap without garbage, and without what pools hold for other tests.
 func heapNow() int64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -214,20 +213,14 @@ func TestSlowLogMemory(t *testing.T) {
 		call = append(call, make([]byte, 10_000))
 	}
 	const entries = 1000
-	heap := func() int64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
+	before := heapNow()
 	for range entries {
 		s.Do(call)
 	}
-	require.Less(t, (heap()-before)/entries, int64(8<<10))
+	require.Less(t, (heapNow()-before)/entries, int64(8<<10))
 	require.Equal(t, fmt.Sprint(entries), do(s, "slowlog len"))
 	require.Equal(t, "OK", do(s, "config set slowlog-max-len 1"))
-	require.Less(t, heap()-before, int64(1<<20))
+	require.Less(t, heapNow()-before, int64(1<<20))
 	require.Equal(t, "1", do(s, "slowlog len"))
 }
 
