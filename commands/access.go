@@ -63,7 +63,7 @@ func (c *Command) appendKeyUses(dst []KeyUse, call [][]byte) (uses []KeyUse, ok 
 				return dst, false
 			}
 		}
-		flags := k.flagsIn(call)
+		flags := c.keyFlags(k, call)
 		for at := first; at < end; at += step {
 			dst = append(dst, KeyUse{call[at], at, accessOf(flags), flags})
 		}
@@ -101,10 +101,16 @@ func (c *Command) appendLenientKeyUses(dst []KeyUse, call [][]byte) []KeyUse {
 	return dst
 }
 
-// flagsIn returns what a call does to the spec's keys.
-func (k *KeySpec) flagsIn(call [][]byte) string {
-	if k.FlagsIn != nil {
+// lookFlags are the flags of the keys of a call that Reads reports.
+const lookFlags = "RO access"
+
+// keyFlags returns what a call does to the keys of one of the command's specs.
+func (c *Command) keyFlags(k *KeySpec, call [][]byte) string {
+	switch {
+	case k.FlagsIn != nil:
 		return k.FlagsIn(call)
+	case c.ArityOK(len(call)) && c.looks(call):
+		return lookFlags
 	}
 	return k.Flags
 }

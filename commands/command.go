@@ -131,7 +131,8 @@ type Command struct {
 	Event string
 
 	// Reads reports whether a call of a command that writes cannot change anything. The
-	// number of arguments is right. If it is nil, every call can.
+	// number of arguments is right. If it is nil, every call can. Such a call is a read for
+	// everything that asks: scripts, replicas, key permissions, full disks and memory, pauses.
 	Reads func(args [][]byte) bool
 
 	// Reaches reports whether a call may visit keys that it does not name, and so needs
@@ -180,9 +181,10 @@ func (c *Command) ID() int { return c.id }
 func (c *Command) Is(f Flags) bool { return c.Flags&f == f }
 
 // Writes reports whether a call may change the keyspace.
-func (c *Command) Writes(args [][]byte) bool {
-	return c.Flags&Write != 0 && (c.Reads == nil || !c.Reads(args))
-}
+func (c *Command) Writes(args [][]byte) bool { return c.Flags&Write != 0 && !c.looks(args) }
+
+// looks reports whether a call only reads although the command writes.
+func (c *Command) looks(args [][]byte) bool { return c.Reads != nil && c.Reads(args) }
 
 // Replicates reports whether a call may write or be sent to replicas, as Redis sees it:
 // CLIENT PAUSE WRITE postpones such calls, and a monitor must not make them.
@@ -192,7 +194,7 @@ func (c *Command) Replicates(args [][]byte) bool {
 			return flags&Write != 0
 		}
 	}
-	return c.Flags&(Write|MayReplicate) != 0
+	return c.Flags&(Write|MayReplicate) != 0 && !c.looks(args)
 }
 
 // DeclaresWrite reports whether a call may write, or names a script that declares that it
@@ -230,7 +232,7 @@ func (c *Command) NeedsMemory(args [][]byte) bool {
 			return flags&DenyOOM != 0
 		}
 	}
-	return c.Flags&DenyOOM != 0
+	return c.Flags&DenyOOM != 0 && !c.looks(args)
 }
 
 // ArityOK reports whether the command accepts n arguments, including the name.

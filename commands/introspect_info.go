@@ -51,7 +51,7 @@ func (c *Command) info() resp.Value {
 	}
 	specs := make([]resp.Value, len(c.Keys))
 	for i := range c.Keys {
-		specs[i] = c.Keys[i].info()
+		specs[i] = c.Keys[i].info(c.Reads != nil)
 	}
 	subs := resp.Set() // in Redis an empty one is a set, others are arrays
 	if len(c.Subs) > 0 {
@@ -82,8 +82,9 @@ func (f Flags) names() []string {
 	return out
 }
 
-// info returns a key specification's entry in COMMAND INFO.
-func (k *KeySpec) info() resp.Value {
+// info returns a key specification's entry in COMMAND INFO. varies says that the command has
+// calls that only read.
+func (k *KeySpec) info(varies bool) resp.Value {
 	var pairs []resp.Value
 	if k.Notes != "" {
 		pairs = append(pairs, resp.Bulk("notes"), resp.Bulk(k.Notes))
@@ -92,12 +93,16 @@ func (k *KeySpec) info() resp.Value {
 	if k.KeyNum {
 		find = specMap("keynum", "keynumidx", 0, "firstkey", 1, "keystep", k.Step)
 	}
+	flags := strings.Fields(k.Flags)
+	if varies {
+		flags = append(flags, "variable_flags")
+	}
 	begin := specMap("index", "index", k.First)
 	if k.isUnknown() {
 		begin, find = specMap("unknown"), specMap("unknown")
 	}
 	return resp.Map(append(pairs,
-		resp.Bulk("flags"), statusSet(strings.Fields(k.Flags)),
+		resp.Bulk("flags"), statusSet(flags),
 		resp.Bulk("begin_search"), begin,
 		resp.Bulk("find_keys"), find,
 	)...)

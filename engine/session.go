@@ -363,7 +363,7 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 	if busy := s.engine.scripts.Busy(); busy != nil && !cmd.Is(commands.AllowBusy) {
 		return resp.Error(busy.Reply)
 	}
-	if s.monitoring && (cmd.Is(commands.ReadOnly) || cmd.Replicates(args)) {
+	if s.monitoring && (cmd.Flags&(commands.ReadOnly|commands.Write) != 0 || cmd.Replicates(args)) {
 		return errReplicaKeyspace
 	}
 	return resp.None

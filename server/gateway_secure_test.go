@@ -291,3 +291,32 @@ func TestGatewayIsRefusedAKey(t *testing.T) {
 		})
 	}
 }
+
+// A user of the gateway who may read a key may look at its limit, and at nothing else: whatever the
+// user of the upstream may do, and however the call comes.
+func TestGatewayReadersMayPeek(t *testing.T) {
+	for name, directives := range map[string][]string{
+		"plain": nil, "remembered": {"--rl-deny-cache", `"" 60000`, "--rl-lease", `"" 50 60000`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newRun(t)
+			p.moveTo(0)
+			gateway := startGateway(t, p.srv, directives...)
+			admin, reader := dialRL(t, gateway), dialRL(t, gateway)
+			require.Equal(t, "OK", p.call(admin, "ACL SETUSER reader on nopass +@all %R~k"))
+			require.Equal(t, "OK", p.call(reader, "AUTH reader x"))
+			require.Equal(t, "[1 2 1 0 60000]", p.call(admin, "RL.ALLOW k 2 1m"))
+			for _, line := range []string{"RL.ALLOW k 2 1m PEEK", "RL.ALLOW k 2 1m COST 0", "RL.MALLOW 1 k 2 1m PEEK"} {
+				want := p.call(admin, line)
+				require.Equal(t, want, p.call(reader, line), line)
+				require.Equal(t, "OK", p.call(reader, "MULTI"))
+				require.Equal(t, "QUEUED", p.call(reader, line))
+				require.Equal(t, "["+want+"]", p.call(reader, "EXEC"), line)
+			}
+			for _, line := range []string{"RL.ALLOW k 2 1m", "RL.MALLOW 1 k 2 1m", "RL.ALLOW other 2 1m PEEK"} {
+				require.Contains(t, p.call(reader, line), "NOPERM", line)
+			}
+			require.Equal(t, "[1 2 0 0 60000]", p.call(admin, "RL.ALLOW k 2 1m"), "nothing was consumed")
+		})
+	}
+}
