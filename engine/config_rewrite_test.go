@@ -95,11 +95,15 @@ func TestConfigRewriteOfUsers(t *testing.T) {
 // FuzzSet of package acl looks for users with which it does not.
 func TestWrittenUsersAreReadAgain(t *testing.T) {
 	users := [][]string{
-		{"u", "+get| "}, {"u", "+get|a\x00"}, // refused
+		{"u", "+get| "},
+		{"u", "+get|a\x00"}, // refused
 		{"u", "on", "nopass", "+get|a)", "+set|(", "+set|\"", "~'", "~a)", "&("},
 		{"u", `("~a\"b" '+get|a)' "~c)")`, "(+get|x)", "(+@all (~b)"},
 		{"u", "%R~*", "%W~*", "~b", "(%RW~* ~b)"},
-		{"", "on", ">p", "+@all"}, {`a"b`, "on"}, {"#'", "on"}, {"\xff", "~\xff", "+get|\xff"},
+		{"", "on", ">p", "+@all"},
+		{`a"b`, "on"},
+		{"#'", "on"},
+		{"\xff", "~\xff", "+get|\xff"},
 	}
 	lines := func(e *Engine) (all []string) {
 		for _, u := range e.users.All() {
@@ -145,8 +149,8 @@ func TestLongUsersAreNotWritten(t *testing.T) {
 			16 << 20,
 		},
 		{
-			"aclfile " + acl + "\n", "ACL SAVE", "ERR There was an error trying to save the ACLs. Please check the " +
-				"server logs for more information", 64 << 20,
+			"aclfile " + acl + "\n", "ACL SAVE", "ERR There was an error trying to save the ACLs. Please " +
+				"check the server logs for more information", 64 << 20,
 		},
 	} {
 		_, s, path := newConfigured(t, c.text)

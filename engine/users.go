@@ -188,10 +188,10 @@ func (e *Engine) aclSave(*commands.Ctx) resp.Value {
 	if path == "" {
 		return errNoACLFile
 	}
-	name, text := filepath.Base(path), e.users.String()
+	dir, name, text := filepath.Dir(path), filepath.Base(path), e.users.String()
 	err := fmt.Errorf("it would be longer than %d bytes", maxACLFileBytes) // and could not be read again
 	if len(text) <= maxACLFileBytes {
-		err = disk.WriteFile(disk.OS(filepath.Dir(path)), name, name+".tmp-"+e.runID, func(w io.Writer) error {
+		err = disk.WriteFile(disk.OS(dir), name, name+".tmp-"+e.runID, func(w io.Writer) error {
 			_, err := io.WriteString(w, text)
 			return err
 		})

@@ -49,8 +49,8 @@ func TestReplicaBeforeReply(t *testing.T) { // not parallel: other tests would s
 		}
 		return false
 	}
-	// Where the runtime interrupts a goroutine for others, the replica's pump may come too late. So it is first
-	// many times in a row, if not at once.
+	// Where the runtime interrupts a goroutine for others, the replica's pump may come too late. So it is
+	// first many times in a row, if not at once.
 	const row = 50
 	first := 0
 	eventually(t, func() bool { return first == row }, func() {

@@ -128,7 +128,7 @@ func TestHandshakes(t *testing.T) {
 			if h.served {
 				require.Equal(t, "0", infoValue(t, srv, "tls_handshakes_failed"))
 			} else {
-				awaitInfo(t, srv, "tls_handshakes_failed", "1")
+				awaitFailedHandshakes(t, srv, "1")
 			}
 		})
 	}

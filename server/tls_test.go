@@ -42,10 +42,11 @@ func infoValue(t *testing.T, srv *server.Server, field string) string {
 	return ""
 }
 
-// awaitInfo waits until a field of INFO has a value: a client may notice that it is
-// refused before the server has counted it.
-func awaitInfo(t *testing.T, srv *server.Server, field, want string) {
+// awaitFailedHandshakes waits until INFO says how many have failed: a client may notice that it
+// is refused before the server has counted it.
+func awaitFailedHandshakes(t *testing.T, srv *server.Server, want string) {
 	t.Helper()
+	const field = "tls_handshakes_failed"
 	for deadline := time.Now().Add(wireTimeout); infoValue(t, srv, field) != want; {
 		require.False(t, time.Now().After(deadline), "%s is not %s", field, want)
 		runtime.Gosched()
@@ -347,7 +348,7 @@ func TestTLSHangingHandshake(t *testing.T) {
 		for _, nc := range conns {
 			require.NoError(t, nc.Close())
 		}
-		awaitInfo(t, srv, "tls_handshakes_failed", strconv.Itoa(hanging))
+		awaitFailedHandshakes(t, srv, strconv.Itoa(hanging))
 		require.Equal(t, "+PONG", w.call(t, "PING"))
 	})
 	t.Run("are closed", func(t *testing.T) {
@@ -360,7 +361,7 @@ func TestTLSHangingHandshake(t *testing.T) {
 			}
 			require.NoError(t, err)
 		}
-		awaitInfo(t, srv, "tls_handshakes_failed", strconv.Itoa(hanging))
+		awaitFailedHandshakes(t, srv, strconv.Itoa(hanging))
 	})
 }
 
@@ -409,7 +410,7 @@ func TestTLSOtherProtocol(t *testing.T) {
 	require.NoError(t, err)
 	reply, _ := io.ReadAll(plain)
 	require.NotContains(t, string(reply), "PONG")
-	awaitInfo(t, srv, "tls_handshakes_failed", "1")
+	awaitFailedHandshakes(t, srv, "1")
 
 	// As in Redis, what a TLS client sends is the beginning of an inline command, and
 	// both sides wait until one gives up.
@@ -449,7 +450,8 @@ func TestTLSTransport(t *testing.T) {
 			srv := start(t, c.directives()...)
 			config := c.config(c.client)
 			config.MinVersion, config.MaxVersion = version, version
-			nc, err := tls.DialWithDialer(&net.Dialer{Timeout: wireTimeout}, "tcp", srv.TLSAddr().String(), config)
+			dialer := &net.Dialer{Timeout: wireTimeout}
+			nc, err := tls.DialWithDialer(dialer, "tcp", srv.TLSAddr().String(), config)
 			require.NoError(t, err)
 			defer nc.Close()
 			require.NoError(t, nc.SetDeadline(time.Now().Add(wireTimeout)))

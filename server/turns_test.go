@@ -68,8 +68,8 @@ func TestBusyConnectionsTakeTurns(t *testing.T) {
 	set := func(size int) string {
 		return fmt.Sprintf("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$%d\r\n%s\r\n", size, strings.Repeat("x", size))
 	}
-	// The input is all there before the server reads: one that reads as fast as its client sends waits for more
-	// in between, and so takes no turn.
+	// The input is all there before the server reads: one that reads as fast as its client sends waits for
+	// more in between, and so takes no turn.
 	send(set(turnBytes))
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve() }()
