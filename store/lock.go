@@ -17,8 +17,7 @@ func (s *Store) Lock(set ShardSet) {
 }
 
 // LockOrCancel is like Lock until cancel is closed or sends. If it is still waiting then, it unlocks what it
-// has locked and returns false. It locks a set that is free whatever cancel says, so that a closed channel
-// makes it a TryLock. A nil cancel never cancels.
+// has locked and returns false. It locks a set that is free whatever cancel says. A nil cancel never cancels.
 func (s *Store) LockOrCancel(set ShardSet, cancel <-chan struct{}) bool {
 	for rest := uint64(set); rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros64(rest)
@@ -30,14 +29,18 @@ func (s *Store) LockOrCancel(set ShardSet, cancel <-chan struct{}) bool {
 	return true
 }
 
-// TryLock locks a set of shards if all of them are free, and otherwise locks nothing and returns false.
-func (s *Store) TryLock(set ShardSet) bool { return s.LockOrCancel(set, alwaysClosed) }
-
-var alwaysClosed = func() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
+// TryLock locks a set of shards if all of them are free, and otherwise locks nothing and returns false. It
+// tries each shard once.
+func (s *Store) TryLock(set ShardSet) bool {
+	for rest := uint64(set); rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros64(rest)
+		if !s.locks[i].tryLock() {
+			s.Unlock(set & (1<<i - 1))
+			return false
+		}
+	}
+	return true
+}
 
 // Unlock unlocks a set of shards. Any goroutine may call it.
 func (s *Store) Unlock(set ShardSet) {
@@ -118,6 +121,23 @@ func (l *shardLock) lockUnless(cancel <-chan struct{}) bool {
 	return l.state.CompareAndSwap(lockFree, lockHeld) || l.lockSlow(cancel)
 }
 
+// tryLock acquires the lock if it is free, also while woken waiters are about to try.
+func (l *shardLock) tryLock() bool {
+	if l.state.CompareAndSwap(lockFree, lockHeld) {
+		return true
+	}
+	if l.state.Load() != lockContended {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state.Load() != lockContended || l.held {
+		return false
+	}
+	l.held = true
+	return true
+}
+
 func (l *shardLock) unlock() {
 	if !l.state.CompareAndSwap(lockHeld, lockFree) {
 		l.unlockSlow()
@@ -129,11 +149,20 @@ func (l *shardLock) unlock() {
 // come back: with 128 a second core gained 1.4 times, not 1.9. See docs/adr/0048.
 const spins = 2048
 
-// spinning says whether the holder of a lock can run while another goroutine tries.
-var spinning = runtime.GOMAXPROCS(0) > 1
+// spinning reports whether the holder of a lock can run while another goroutine tries. It follows GOMAXPROCS,
+// which the program or a new CPU quota can change: a caller that is about to park updates it.
+var spinning atomic.Bool
+
+func init() { updateSpinning() }
+
+func updateSpinning() {
+	if now := runtime.GOMAXPROCS(0) > 1; now != spinning.Load() {
+		spinning.Store(now)
+	}
+}
 
 func (l *shardLock) lockSlow(cancel <-chan struct{}) bool {
-	if spinning {
+	if spinning.Load() {
 		for range spins {
 			if l.state.Load() == lockFree && l.state.CompareAndSwap(lockFree, lockHeld) {
 				return true
@@ -144,6 +173,7 @@ func (l *shardLock) lockSlow(cancel <-chan struct{}) bool {
 	if w == nil {
 		return true
 	}
+	updateSpinning()
 	for {
 		select {
 		case <-w.ready:

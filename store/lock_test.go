@@ -3,6 +3,7 @@ package store
 import (
 	"math/bits"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"unsafe"
@@ -51,6 +52,47 @@ func TestLockUnless(t *testing.T) {
 	require.True(t, <-done)
 	s.Unlock(1)
 	requireIdle(t, s)
+}
+
+// lockSlow leaves its waiter to the lock, so a lock without one was tried once.
+func TestTryLockTriesOnce(t *testing.T) {
+	s := New()
+	s.Lock(0b10)
+	require.False(t, s.TryLock(0b11))
+	require.Nil(t, s.locks[1].spare, "the call waited")
+	require.True(t, s.TryLock(0b01), "the call released what it had locked")
+	require.False(t, s.LockOrCancel(0b10, closed))
+	require.NotNil(t, s.locks[1].spare)
+	s.Unlock(0b11)
+	requireIdle(t, s)
+}
+
+func TestTryLockOfContended(t *testing.T) {
+	var l shardLock
+	l.lock()
+	w := l.enqueue()
+	require.False(t, l.tryLock(), "held")
+	l.unlock()
+	require.True(t, l.tryLock(), "w has not woken up yet")
+	<-w.ready
+	require.False(t, l.claim(w))
+	l.unlock()
+	require.False(t, l.tryLock(), "handed to w")
+	<-w.ready
+	require.True(t, l.claim(w))
+	l.unlock()
+	require.True(t, l.tryLock())
+}
+
+func TestSpinningFollowsGOMAXPROCS(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, n := range []int{1, 2, 1, 4} {
+		runtime.GOMAXPROCS(n)
+		var l shardLock
+		l.lock()
+		require.False(t, l.lockUnless(closed))
+		require.Equal(t, n > 1, spinning.Load(), "GOMAXPROCS %d", n)
+	}
 }
 
 func TestUnlockOfUnlocked(t *testing.T) {
@@ -173,10 +215,17 @@ func TestLocksExclude(t *testing.T) {
 				case cancel <- struct{}{}:
 				default:
 				}
-				if r.IntN(2) == 0 {
+				switch r.IntN(3) {
+				case 0:
 					s.Lock(set)
-				} else if !s.LockOrCancel(set, cancel) {
-					continue
+				case 1:
+					if !s.LockOrCancel(set, cancel) {
+						continue
+					}
+				default:
+					if !s.TryLock(set) {
+						continue
+					}
 				}
 				for rest := uint64(set); rest != 0; rest &= rest - 1 {
 					i := bits.TrailingZeros64(rest)

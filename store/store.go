@@ -8,7 +8,7 @@
 // # Locking
 //
 // A shard's lock protects that shard of every database: its keys, values, deadlines and watches. Nothing in
-// this package acquires a lock except Lock, LockUnless and TryLock. The session locks the shards of a
+// this package acquires a lock except Lock, LockOrCancel and TryLock. The session locks the shards of a
 // command's keys (ShardOf) before it calls the handler. Unless they say otherwise, methods require the shards
 // of their keys, or those that they are given, to be held; methods that walk the keyspace require AllShards.
 // Handlers cannot lock, so they cannot deadlock.
