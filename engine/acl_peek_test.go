@@ -54,7 +54,8 @@ func TestReadersMayPeek(t *testing.T) {
 	admin, reader := newSession(t, e), newSession(t, e)
 	require.Equal(t, "OK", do(admin, "ACL SETUSER reader on nopass +@all %R~k*"))
 	require.Equal(t, "OK", do(reader, "AUTH reader x"))
-	require.Equal(t, "peeks", show(admin.Do([][]byte{[]byte("FUNCTION"), []byte("LOAD"), []byte(peekLibrary)})))
+	load := [][]byte{[]byte("FUNCTION"), []byte("LOAD"), []byte(peekLibrary)}
+	require.Equal(t, "peeks", show(admin.Do(load)))
 	check := func(line, how, want, got string) {
 		t.Helper()
 		switch want {

@@ -205,7 +205,9 @@ func onOff(c *commands.Ctx, field func(p *public) *bool) resp.Value {
 
 // CLIENT NO-EVICT <ON | OFF>
 func clientNoEvict(c *commands.Ctx) resp.Value {
-	return onOff(c, func(p *public) *bool { return &p.noEvict })
+	reply := onOff(c, func(p *public) *bool { return &p.noEvict })
+	caller(c).shareOutput()
+	return reply
 }
 
 // CLIENT NO-TOUCH <ON | OFF>

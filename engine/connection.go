@@ -107,6 +107,7 @@ func reset(c *commands.Ctx) resp.Value {
 	c.DBIndex = 0
 	s.noTouch = false
 	s.edit(func(p *public) { p.name, p.noEvict, p.noTouch = "", false, false })
+	s.shareOutput()
 	return resp.Status("RESET")
 }
 

@@ -11,8 +11,15 @@ import (
 
 // initOutput says how replies to the session are made.
 func (s *Session) initOutput() {
-	if s.peer.Streams {
-		s.ctx.Out = commands.Output{Encodes: true, Shared: &s.engine.clientMemory.limit}
+	s.ctx.Out = commands.Output{Encodes: s.peer.Streams}
+	s.shareOutput()
+}
+
+// shareOutput bounds replies by maxmemory-clients, unless the session must not be evicted.
+func (s *Session) shareOutput() {
+	s.ctx.Out.Shared = nil
+	if s.peer.Streams && !s.view().noEvict {
+		s.ctx.Out.Shared = &s.engine.clientMemory.limit
 	}
 }
 
