@@ -14,6 +14,14 @@ type Backend interface {
 	Allow(ctx context.Context, key string, q Quota) (Decision, error)
 }
 
+// A Checker is a Backend that knows which quotas it cannot decide. New asks it about Options.Quota.
+type Checker interface {
+	Backend
+	// Check returns the error with which Allow would refuse the quota, whatever the key. It does not use the
+	// network. Errors that are about anything else are ignored.
+	Check(q Quota) error
+}
+
 // BackendFunc is an adapter from a function to a Backend.
 type BackendFunc func(ctx context.Context, key string, q Quota) (Decision, error)
 
@@ -44,7 +52,41 @@ func (d *Decision) never() bool { return d.RetryAfter < 0 || d.RetryAfter == Nev
 //	func(ctx context.Context, args ...any) (any, error) { return client.Do(ctx, args...).Result() }
 //
 // zlimit.Limiter.Do is one too, but inprocess.Backend avoids a session for each request.
+//
+// Check knows the bounds that a server has unless its rl-log-max-units is raised. If it is,
+// BackendFunc(commands.Allow) is a Backend without Check.
 type Commands func(ctx context.Context, args ...any) (any, error)
+
+// The bounds of RL.ALLOW.
+const (
+	maxUnits     = 16_777_216 // unless rl-log-max-units says otherwise
+	maxCost      = 1_000_000
+	unitsPerMs   = 1000
+	windowsBelow = 36_525 * 24 * time.Hour // a hundred years
+)
+
+// Errors of Check.
+var (
+	errMaxUnits = fmt.Errorf("%w: Limit is above 16,777,216, the rl-log-max-units of a server", ErrQuota)
+	errRate     = fmt.Errorf("%w: Limit is above 1,000 for each millisecond of Window", ErrQuota)
+	errCentury  = fmt.Errorf("%w: Window is not below a hundred years", ErrQuota)
+	errMaxCost  = fmt.Errorf("%w: Cost is above 1,000,000", ErrQuota)
+)
+
+// Check returns an error for a quota that RL.ALLOW refuses.
+func (Commands) Check(q Quota) error {
+	switch {
+	case q.Window >= windowsBelow:
+		return errCentury
+	case q.Limit > maxUnits:
+		return errMaxUnits
+	case q.Limit > q.Window.Milliseconds()*unitsPerMs:
+		return errRate
+	case q.Cost > maxCost:
+		return errMaxCost
+	}
+	return nil
+}
 
 // errReply means that the server is not zlimit.
 var errReply = errors.New("httplimit: RL.ALLOW did not answer five integers")

@@ -16,9 +16,18 @@
 // every client has the proxy's address: read the header that the proxy writes, and that clients cannot set,
 // and pass its value to AddressKey.
 //
+// # Quotas
+//
+// A quota that no request can satisfy, or that is invalid, is refused where it is given: New panics. One that
+// QuotaFor computes denies: Limit 0 by design, for a blocked plan, with the headers of a denial but no time
+// to wait; an invalid one (a negative limit, a window of 1.5 ms, a name that is not printable ASCII, a limit
+// that the backend cannot count) without RateLimit fields and with a line in the log. Requests that are not
+// limited are those for which QuotaFor returns false, or Key an empty key.
+//
 // # Backend failures
 //
-// Options.OnError is required: FailOpen lets requests pass unlimited, FailClosed answers 503. Both are
+// Options.OnError is required, and for a backend that is away, never for a quota: FailOpen lets requests pass
+// unlimited, FailClosed answers 503. Both are
 // counted in Options.Failures and logged to Options.Log, at most once a second. A request that the client has
 // canceled never passes, whatever OnError is: otherwise a client could get past FailOpen by closing
 // connections early.

@@ -107,3 +107,35 @@ func ExampleAddressKey() {
 	// no-address
 	// failures: 3
 }
+
+// Each plan has its own quota. A plan that is blocked has a limit of 0, which denies. A plan whose limit was
+// computed wrongly is denied too, and logged, although the backend's failures would let requests pass.
+func ExampleOptions_quotaFor() {
+	limits := zlimit.New(zlimit.Options{})
+	defer limits.Close()
+	limits.Engine().Clock().Freeze() // for the example's sake: time stands still
+	plans := map[string]httplimit.Quota{
+		"paid":    {Name: "paid", Limit: 1000, Window: time.Minute},
+		"blocked": {Name: "blocked", Limit: 0, Window: time.Minute},
+		"broken":  {Name: "broken", Limit: 10 - 11, Window: time.Minute},
+	}
+	handler := httplimit.New(httplimit.Options{
+		Backend: inprocess.Backend(limits),
+		QuotaFor: func(r *http.Request) (httplimit.Quota, bool) {
+			return plans[r.URL.Query().Get("plan")], true
+		},
+		OnError: httplimit.FailOpen,
+		Log:     slog.New(slog.DiscardHandler),
+	})(http.NotFoundHandler())
+
+	for _, plan := range []string{"paid", "blocked", "broken", "unknown"} {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/?plan="+plan, http.NoBody))
+		fmt.Printf("%s: %d [%s]\n", plan, answer.Code, answer.Header().Get("RateLimit"))
+	}
+	// Output:
+	// paid: 404 ["paid";r=999;t=60]
+	// blocked: 429 ["blocked";r=0]
+	// broken: 429 []
+	// unknown: 429 ["default";r=0]
+}

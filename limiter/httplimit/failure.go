@@ -23,8 +23,15 @@ func FailClosed(w http.ResponseWriter, _ *http.Request, _ error, _ http.Handler)
 // logInterval is the minimum time between two log lines.
 const logInterval = time.Second
 
-// failures counts and logs the requests for which the backend failed.
+// The lines of the log.
+const (
+	failedLine  = "httplimit: the backend does not decide"
+	invalidLine = "httplimit: requests are denied because their quota is invalid"
+)
+
+// failures counts and logs requests that were not decided.
 type failures struct {
+	line  string
 	total *atomic.Int64 // Options.Failures; may be nil
 	log   *slog.Logger  // Options.Log; nil: slog's default
 	now   func() time.Time
@@ -46,7 +53,7 @@ func (f *failures) add(ctx context.Context, policy string, err error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	log.LogAttrs(ctx, slog.LevelError, "httplimit: the backend does not decide",
+	log.LogAttrs(ctx, slog.LevelError, f.line,
 		slog.String("policy", policy), slog.Int64("requests", n), slog.Any("error", err))
 }
 

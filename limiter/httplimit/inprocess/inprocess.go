@@ -24,3 +24,9 @@ func (b backend) Allow(ctx context.Context, key string, q httplimit.Quota) (http
 		RetryAfter: d.RetryAfter, ResetAfter: d.ResetAfter,
 	}, err
 }
+
+// Check asks the Limiter, which counts no decision for it.
+func (b backend) Check(q httplimit.Quota) error {
+	_, err := b.limits.Do(context.Background(), "RL.EXPLAIN", "", q.Limit, q.Window, "COST", max(q.Cost, 1))
+	return err
+}
