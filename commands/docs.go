@@ -4,17 +4,24 @@ import "github.com/zlimit/zlimit/resp"
 
 // COMMAND DOCS [command-name [command-name ...]]
 func (in introspection) docs(c *Ctx) resp.Value {
-	var pairs []resp.Value
-	if names := c.Args[2:]; len(names) > 0 {
-		docs := make(perRow)
-		for _, name := range names {
-			if cmd := in.table().Find(name); cmd != nil {
-				pairs = append(pairs, resp.Bulk(cmd.FullName()), docs.of(cmd, (*Command).docs))
-			}
-		}
-		return resp.Map(pairs...)
+	t := in.table()
+	names := c.Args[2:]
+	if len(names) == 0 {
+		return t.docs.reply(c, t.docsOfAll)
 	}
-	for _, cmd := range in.table().All() {
+	var pairs []resp.Value
+	docs := make(perRow)
+	for _, name := range names {
+		if cmd := t.Find(name); cmd != nil {
+			pairs = append(pairs, resp.Bulk(cmd.FullName()), docs.of(cmd, (*Command).docs))
+		}
+	}
+	return resp.Map(pairs...)
+}
+
+func (t *Table) docsOfAll() resp.Value {
+	var pairs []resp.Value
+	for _, cmd := range t.All() {
 		pairs = append(pairs, resp.Bulk(cmd.FullName()), cmd.docs())
 	}
 	return resp.Map(pairs...)

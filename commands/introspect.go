@@ -97,7 +97,7 @@ func (in introspection) all(c *Ctx) resp.Value {
 		// The table passes a word that is no subcommand to the container.
 		return unknownSubcommand(c.Cmd, c.Args[1])
 	}
-	return in.infoOfAll()
+	return in.infoOfAll(c)
 }
 
 // COMMAND COUNT

@@ -20,7 +20,7 @@ var flagNames = [...]string{
 func (in introspection) info(c *Ctx) resp.Value {
 	names := c.Args[2:]
 	if len(names) == 0 {
-		return in.infoOfAll()
+		return in.infoOfAll(c)
 	}
 	out := make([]resp.Value, len(names))
 	infos := make(perRow)
@@ -33,8 +33,13 @@ func (in introspection) info(c *Ctx) resp.Value {
 	return resp.Array(out...)
 }
 
-func (in introspection) infoOfAll() resp.Value {
-	rows := in.table().All()
+func (in introspection) infoOfAll(c *Ctx) resp.Value {
+	t := in.table()
+	return t.info.reply(c, t.infoOfAll)
+}
+
+func (t *Table) infoOfAll() resp.Value {
+	rows := t.All()
 	out := make([]resp.Value, len(rows))
 	for i, cmd := range rows {
 		out[i] = cmd.info()

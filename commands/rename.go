@@ -46,6 +46,8 @@ func (t *Table) Rename(from, to string) error {
 	for _, row := range t.sorted {
 		t.insert(row)
 	}
+	t.info.forget()
+	t.docs.forget()
 	return nil
 }
 

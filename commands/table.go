@@ -16,6 +16,8 @@ type Table struct {
 	declared []*Command          // by name, all
 	own      map[string]*Command // all by their own names; nil if none was renamed
 	count    int                 // number of commands and subcommands
+
+	info, docs description // COMMAND's and COMMAND DOCS' replies about all
 }
 
 // NewTable returns a table of the groups' commands. It panics on duplicate names.
