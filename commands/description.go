@@ -1,39 +1,43 @@
 package commands
 
 import (
-	"sync"
+	"sync/atomic"
 
 	"github.com/zlimit/zlimit/resp"
 )
 
 // A description is a reply about a whole table, such as that of COMMAND DOCS. It is made once: making it takes
-// some milliseconds, and the values ten times its encoded size. All sessions share it.
+// some milliseconds, and the values ten times its encoded size. All sessions share it; two that ask first at the
+// same time may both make it.
 type description struct {
-	mu      sync.Mutex // protects the fields below
-	values  resp.Value // resp.None until the first call
-	encoded [resp.RESP3 + 1][]byte
+	values  atomic.Pointer[resp.Value] // nil until the first call
+	encoded [resp.RESP3 + 1]atomic.Pointer[[]byte]
 }
 
 // reply returns the description, which build makes of the table.
 func (d *description) reply(c *Ctx, build func() resp.Value) resp.Value {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.values.Kind() == resp.KindNone {
-		d.values = build()
+	values := d.values.Load()
+	if values == nil {
+		built := build()
+		values = &built
+		d.values.Store(values)
 	}
-	if !c.MayStream { // scripts and programs read the values
-		return d.values
+	if !c.Out.Encodes { // scripts and programs read the values
+		return *values
 	}
-	if d.encoded[c.Proto] == nil {
-		d.encoded[c.Proto] = resp.Append(nil, &d.values, c.Proto)
+	encoded := d.encoded[c.Proto].Load()
+	if encoded == nil {
+		b := resp.Append(nil, values, c.Proto)
+		encoded = &b
+		d.encoded[c.Proto].Store(encoded)
 	}
-	return resp.Encoded(d.encoded[c.Proto])
+	return resp.Encoded(*encoded)
 }
 
 // forget has the description made anew.
 func (d *description) forget() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.values = resp.None
-	clear(d.encoded[:])
+	d.values.Store(nil)
+	for i := range d.encoded {
+		d.encoded[i].Store(nil)
+	}
 }

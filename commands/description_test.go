@@ -24,11 +24,11 @@ func TestDescriptionsAreMadeOnce(t *testing.T) {
 			for _, proto := range []int{resp.RESP2, resp.RESP3, resp.RESP2} {
 				values := table.Call(&Ctx{Proto: proto}, words)
 				require.NotEmpty(t, values.Elems())
-				encoded := table.Call(&Ctx{Proto: proto, MayStream: true}, words)
+				encoded := table.Call(&Ctx{Proto: proto, Out: Output{Encodes: true}}, words)
 				require.True(t, string(resp.Append(nil, &values, proto)) == encoded.Str(), "RESP%d", proto)
 				texts = append(texts, encoded.Str())
 				for _, toClient := range []bool{false, true} {
-					c := &Ctx{Proto: proto, MayStream: toClient}
+					c := &Ctx{Proto: proto, Out: Output{Encodes: toClient}}
 					require.Less(t, testing.AllocsPerRun(10, func() { table.Call(c, words) }), 3.0)
 				}
 			}
