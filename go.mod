@@ -11,7 +11,6 @@ require (
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/stretchr/testify v1.12.1
 	github.com/tidwall/redcon v1.6.2
-	golang.org/x/net v0.43.0
 	golang.org/x/term v0.34.0
 )
 

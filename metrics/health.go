@@ -10,6 +10,11 @@ import (
 // Probes ask without a password, also from other machines: those of orchestrators have
 // none, and the answers tell no more than a connection to the server's port does.
 
+const (
+	healthPath = "/healthz"
+	readyPath  = "/readyz"
+)
+
 // healthy answers that the process is up.
 func healthy(w http.ResponseWriter, _ *http.Request) { answerProbe(w, http.StatusOK, "ok") }
 

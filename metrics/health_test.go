@@ -160,3 +160,37 @@ func TestProbeWithBody(t *testing.T) {
 	require.Error(t, err)
 	require.False(t, errors.Is(err, io.EOF) || sent > 64<<20, "%d bytes were taken", sent)
 }
+
+// TestHalfHeadersKeepNoProbeOut opens connections that send half a header and stay: probes, scrapes
+// and the page are answered all the same.
+func TestHalfHeadersKeepNoProbeOut(t *testing.T) {
+	t.Parallel()
+	e, _ := newEngine(t)
+	address := listen(t, e)
+	half := func(n int) {
+		t.Helper()
+		for range n {
+			c, err := net.Dial("tcp", address)
+			require.NoError(t, err)
+			t.Cleanup(func() { c.Close() })
+			// The server may have closed it, because others came.
+			_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: a\r\n")
+		}
+	}
+	half(300)
+	for range 15 {
+		for _, path := range []string{"/healthz", "/readyz", "/metrics", "/"} {
+			ask, err := net.Dial("tcp", address)
+			require.NoError(t, err)
+			require.NoError(t, ask.SetDeadline(time.Now().Add(30*time.Second)), "a guard only")
+			half(10)
+			_, err = fmt.Fprintf(ask, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path)
+			require.NoError(t, err)
+			r, err := http.ReadResponse(bufio.NewReader(ask), nil)
+			require.NoError(t, err, path)
+			require.Equal(t, http.StatusOK, r.StatusCode, path)
+			require.NoError(t, r.Body.Close())
+			require.NoError(t, ask.Close())
+		}
+	}
+}

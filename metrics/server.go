@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/page"
@@ -27,8 +26,12 @@ const (
 	idleTimeout    = 2 * time.Minute
 	maxHeaderBytes = 16 << 10
 	maxScrapes     = 4 // further ones get 503
-	// Further connections wait, so that they do not use up the descriptors that files need.
-	maxConnections = 8 + page.MaxStreams
+	// maxRequests is how many requests there are at a time beside probes; further ones get 503.
+	maxRequests = maxScrapes + page.MaxStreams + 2
+	// maxOfAddress and maxConnections leave room for probes and for those who have not asked yet. They
+	// are few, so that the descriptors that files need are not used up.
+	maxOfAddress   = maxRequests + 3
+	maxConnections = maxRequests + 6
 	defaultHost    = "127.0.0.1"
 )
 
@@ -63,21 +66,25 @@ func Listen(address string, e *engine.Engine, peer PeerFunc) (*Server, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", scrape)
-	mux.HandleFunc("GET /healthz", healthy)
-	mux.HandleFunc("GET /readyz", ready(e))
+	mux.HandleFunc("GET "+healthPath, healthy)
+	mux.HandleFunc("GET "+readyPath, ready(e))
 	pages := page.New(page.Options{Engine: e, Peer: peer})
 	pages.Register(mux)
+	network := func(remote net.Addr) string { return peer(remote).Network }
+	accepting := newConnections(l.(*net.TCPListener), maxConnections, maxOfAddress, network)
 	s := &Server{
 		listener: l, done: make(chan struct{}),
 		http: &http.Server{
-			Handler: cleanPaths(mux), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
-			WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+			Handler:     owingReply(boundedBesideProbes(cleanPaths(mux), maxRequests)),
+			ConnContext: withConnection, ConnState: connState,
+			ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout,
+			IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		},
 	}
 	s.http.RegisterOnShutdown(pages.Close)
 	go func() {
 		defer close(s.done)
-		_ = s.http.Serve(netutil.LimitListener(l, maxConnections)) // until Close
+		_ = s.http.Serve(accepting) // until Close
 	}()
 	return s, nil
 }

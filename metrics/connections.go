@@ -1,0 +1,185 @@
+package metrics
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// connections is a listener that accepts a bounded number of connections, of which an address
+// has a bounded share. One that arrives at a bound replaces the oldest idle one, so that peers
+// who send nothing, or half a header, keep nobody out. A connection is idle while its server
+// owes it no reply: before it has sent a complete header, and after the reply.
+type connections struct {
+	*net.TCPListener
+	most, mostOfOne int
+	address         func(remote net.Addr) string // what counts as one address
+
+	mu    sync.Mutex
+	count int            // protected by mu, as are the fields below
+	of    map[string]int // by address
+	idle  list.List      // of *connection, the oldest first
+}
+
+// A connection is an accepted connection.
+type connection struct {
+	*net.TCPConn
+	owner   *connections
+	address string
+	place   *list.Element // in idle, or nil; protected by owner.mu
+	gone    bool          // protected by owner.mu
+}
+
+func newConnections(l *net.TCPListener, most, mostOfOne int, address func(net.Addr) string) *connections {
+	return &connections{
+		TCPListener: l, most: most, mostOfOne: mostOfOne, address: address, of: make(map[string]int),
+	}
+}
+
+// Accept returns the next connection that there is room for, and closes those before it.
+func (l *connections) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.AcceptTCP()
+		if err != nil {
+			return nil, err
+		}
+		c := &connection{TCPConn: conn, owner: l, address: l.address(conn.RemoteAddr())}
+		replaced, ok := l.admit(c)
+		if replaced != nil {
+			_ = replaced.TCPConn.Close()
+		}
+		if ok {
+			return c, nil
+		}
+		_ = conn.Close()
+	}
+}
+
+// admit makes room for a connection. It returns the one that c replaces, if any, and reports
+// whether there is room.
+func (l *connections) admit(c *connection) (replaced *connection, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.of[c.address] >= l.mostOfOne:
+		replaced = l.oldest(func(o *connection) bool { return o.address == c.address })
+	case l.count >= l.most:
+		replaced = l.oldest(func(*connection) bool { return true })
+	default:
+		ok = true
+	}
+	if replaced != nil {
+		l.remove(replaced)
+		ok = true
+	}
+	if ok {
+		l.count++
+		l.of[c.address]++
+		c.place = l.idle.PushBack(c)
+	}
+	return replaced, ok
+}
+
+// oldest returns the oldest idle connection of those that match, or nil. It requires that mu is
+// held.
+func (l *connections) oldest(matches func(*connection) bool) *connection {
+	for at := l.idle.Front(); at != nil; at = at.Next() {
+		if c := at.Value.(*connection); matches(c) {
+			return c
+		}
+	}
+	return nil
+}
+
+// remove forgets a connection. It requires that mu is held.
+func (l *connections) remove(c *connection) {
+	if c.gone {
+		return
+	}
+	c.gone = true
+	c.setIdle(false)
+	l.count--
+	if l.of[c.address]--; l.of[c.address] == 0 {
+		delete(l.of, c.address)
+	}
+}
+
+// setIdle says whether the server owes the connection no reply. It requires that owner.mu is
+// held.
+func (c *connection) setIdle(idle bool) {
+	if c.place != nil {
+		c.owner.idle.Remove(c.place)
+		c.place = nil
+	}
+	if idle && !c.gone {
+		c.place = c.owner.idle.PushBack(c)
+	}
+}
+
+func (c *connection) mark(idle bool) {
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	c.setIdle(idle)
+}
+
+// CloseWrite is called by net/http behind the last reply, before it lingers.
+func (c *connection) CloseWrite() error {
+	err := c.TCPConn.CloseWrite()
+	c.mark(true)
+	return err
+}
+
+// Close closes the connection.
+func (c *connection) Close() error {
+	c.owner.mu.Lock()
+	c.owner.remove(c)
+	c.owner.mu.Unlock()
+	return c.TCPConn.Close()
+}
+
+type connectionKey struct{}
+
+// withConnection is http.Server.ConnContext.
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// connState is http.Server.ConnState: between two requests a connection is idle.
+func connState(c net.Conn, state http.ConnState) {
+	if c, ok := c.(*connection); ok && state == http.StateIdle {
+		c.mark(true)
+	}
+}
+
+// owingReply marks the connection of each request, whose header is complete by then.
+func owingReply(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
+			c.mark(false)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// boundedBesideProbes answers 503 to requests beyond so many at a time. Probes are answered
+// whatever the others do.
+func boundedBesideProbes(next http.Handler, most int) http.Handler {
+	running := make(chan struct{}, most)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == healthPath || r.URL.Path == readyPath {
+			next.ServeHTTP(w, r)
+			return
+		}
+		select {
+		case running <- struct{}{}:
+			defer func() { <-running }()
+			next.ServeHTTP(w, r)
+		default:
+			w.Header().Set("Connection", "close")
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "there are too many requests at a time", http.StatusServiceUnavailable)
+		}
+	})
+}
