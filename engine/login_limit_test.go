@@ -139,6 +139,23 @@ func TestGuesserIsSlowed(t *testing.T) {
 	require.Empty(t, guess(l.connect(t, "10.0.0.1"), "AUTH wrong"))
 }
 
+// TestGuesserLocksOutHisAddress checks what SECURITY.md says of clients behind one address, as
+// behind a load balancer: while one of them guesses, nobody there logs in, who is logged in
+// notices nothing, and the directive ends it.
+func TestGuesserLocksOutHisAddress(t *testing.T) {
+	l := newLoginTest(t)
+	admin := l.connect(t, "10.0.0.1")
+	require.Equal(t, "OK", do(admin, "AUTH right"))
+	for range 100 {
+		guess(l.connect(t, "10.0.0.1"), "AUTH wrong")
+	}
+	require.Equal(t, manyLogins, guess(l.connect(t, "10.0.0.1"), "AUTH right"))
+	require.Equal(t, "OK", do(l.connect(t, "10.0.0.2"), "AUTH right"))
+	require.Equal(t, "PONG", do(admin, "PING"))
+	require.Equal(t, "OK", do(admin, "CONFIG SET failed-logins-per-second 0"))
+	require.Equal(t, "OK", do(l.connect(t, "10.0.0.1"), "AUTH right"))
+}
+
 // TestRightLoginsAreNotSlowed checks that right passwords cost nothing, however many.
 func TestRightLoginsAreNotSlowed(t *testing.T) {
 	l := newLoginTest(t)
