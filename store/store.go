@@ -53,8 +53,8 @@ type Store struct {
 	locks [NumShards]paddedLock
 	dbs   [Databases]*DB
 
-	// watched[i] belongs to shard i. It is keyed by database number and key, so Swap leaves it alone.
-	watched [NumShards]map[watchKey][]*Watch
+	// watched[i] belongs to shard i. Its keys have the number of a database, so Swap leaves it alone.
+	watched [NumShards]dict.Dict[watchedKeys]
 
 	_           [cacheLine]byte
 	used        atomic.Int64 // see UsedEstimate; written by every shard, so it has lines of its own

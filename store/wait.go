@@ -24,8 +24,14 @@ type Waiter struct {
 	claimed atomic.Bool
 }
 
+// A waitKey is a key that waiters wait for.
+type waitKey struct {
+	db  int
+	key string
+}
+
 type queueEntry struct {
-	watchKey
+	waitKey
 	element *list.Element
 }
 
@@ -46,7 +52,7 @@ type ReadyKey struct {
 // alone.
 type waiting struct {
 	// queues[i] and ready[i] belong to shard i.
-	queues [NumShards]map[watchKey]*waitQueue
+	queues [NumShards]map[waitKey]*waitQueue
 	ready  [NumShards][]ReadyKey
 	// targets[i] belongs to shard i. It counts the waiters at keys of shard i by their targets.
 	targets [NumShards]map[ShardSet]int
@@ -70,13 +76,13 @@ func (w *Waiter) Claim() bool { return w.claimed.CompareAndSwap(false, true) }
 func (db *DB) Wait(w *Waiter, keys [][]byte, target []byte) {
 	ws := &db.store.waiting
 	for _, k := range keys {
-		wk := watchKey{db.id, string(k)}
-		if slices.ContainsFunc(w.entries, func(e queueEntry) bool { return e.watchKey == wk }) {
+		wk := waitKey{db.id, string(k)}
+		if slices.ContainsFunc(w.entries, func(e queueEntry) bool { return e.waitKey == wk }) {
 			continue // named twice
 		}
 		i := dict.Hash(k) >> (hashBits - shardBits)
 		if ws.queues[i] == nil {
-			ws.queues[i] = make(map[watchKey]*waitQueue)
+			ws.queues[i] = make(map[waitKey]*waitQueue)
 		}
 		q := ws.queues[i][wk]
 		if q == nil {
@@ -119,10 +125,10 @@ func (s *Store) RemoveWaiter(w *Waiter) {
 	ws := &s.waiting
 	for _, e := range w.entries {
 		queues := ws.queues[dict.HashString(e.key)>>(hashBits-shardBits)]
-		q := queues[e.watchKey]
+		q := queues[e.waitKey]
 		q.waiters.Remove(e.element)
 		if q.waiters.Len() == 0 {
-			delete(queues, e.watchKey)
+			delete(queues, e.waitKey)
 			ws.keys.Add(-1)
 		}
 	}
@@ -156,11 +162,11 @@ func (s *Store) Affected(shards ShardSet) ShardSet {
 // signalReady records that n's key was created, if a client waits for it.
 func (db *DB) signalReady(n *Node) {
 	if db.store.waiting.waiters.Load() > 0 {
-		db.store.waiting.addReady(n.Hash()>>(hashBits-shardBits), watchKey{db.id, n.Key()})
+		db.store.waiting.addReady(n.Hash()>>(hashBits-shardBits), waitKey{db.id, n.Key()})
 	}
 }
 
-func (ws *waiting) addReady(shard uint32, wk watchKey) {
+func (ws *waiting) addReady(shard uint32, wk waitKey) {
 	q := ws.queues[shard][wk]
 	if q == nil || q.ready {
 		return
@@ -193,7 +199,7 @@ func (s *Store) DrainReady(shards ShardSet) []ReadyKey {
 			continue
 		}
 		for _, r := range ws.ready[i] {
-			if q := ws.queues[i][watchKey{r.DB, r.Key}]; q != nil {
+			if q := ws.queues[i][waitKey{r.DB, r.Key}]; q != nil {
 				q.ready = false
 			}
 		}
@@ -207,7 +213,7 @@ func (s *Store) DrainReady(shards ShardSet) []ReadyKey {
 // Waiters iterates over the waiters at a key, longest waiting first, claimed ones included.
 func (s *Store) Waiters(k ReadyKey) iter.Seq[*Waiter] {
 	return func(yield func(*Waiter) bool) {
-		q := s.waiting.queues[dict.HashString(k.Key)>>(hashBits-shardBits)][watchKey{k.DB, k.Key}]
+		q := s.waiting.queues[dict.HashString(k.Key)>>(hashBits-shardBits)][waitKey{k.DB, k.Key}]
 		if q == nil {
 			return
 		}

@@ -2,8 +2,11 @@ package store
 
 import (
 	"math/bits"
+	"slices"
 	"sync/atomic"
+	"unsafe"
 
+	"github.com/zlimit/zlimit/store/alloc"
 	"github.com/zlimit/zlimit/store/dict"
 	"github.com/zlimit/zlimit/store/effects"
 )
@@ -14,20 +17,29 @@ import (
 type Watch struct {
 	Owner any // the caller's; not used by this package
 
-	keys   []watchedKey
+	keys   watchedKeys
+	names  int64 // see Bytes
 	shards ShardSet
 	dirty  atomic.Bool // set with any one of the shards held
 }
 
-type watchKey struct {
-	db  int
-	key string
-}
-
+// A watchedKey is a key of one Watch. It is in the Watch's list and in that of the key's name.
 type watchedKey struct {
-	watchKey
+	watch      *Watch
+	name       *watchedName
+	db         int32
 	wasExpired bool // had expired when WATCH was called: its removal is no change
 }
+
+type watchedKeys []*watchedKey
+
+// A watchedName is a name, in whatever database, and the keys of all watches that have it: at least one.
+type watchedName = dict.Node[watchedKeys]
+
+const (
+	watchedKeyBytes = int(unsafe.Sizeof(watchedKey{}))
+	pointerBytes    = int(unsafe.Sizeof(uintptr(0)))
+)
 
 // Shards returns the shards of the watched keys.
 func (w *Watch) Shards() ShardSet { return w.shards }
@@ -35,32 +47,49 @@ func (w *Watch) Shards() ShardSet { return w.shards }
 // Len returns the number of watched keys.
 func (w *Watch) Len() int { return len(w.keys) }
 
+// Bytes returns the memory that the watched keys take, names included. A key counts as if nobody else watched
+// it, so that the bytes depend on the Watch alone.
+func (w *Watch) Bytes() int64 {
+	one := alloc.Pointers(watchedKeyBytes) + alloc.Pointers(pointerBytes)
+	return w.names + int64(len(w.keys))*one + alloc.Pointers(cap(w.keys)*pointerBytes)
+}
+
 // Watch adds key to w.
 func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
-	wk := watchKey{db.id, string(key)}
-	for i := range w.keys {
-		if w.keys[i].watchKey == wk {
-			return
-		}
-	}
 	hash := dict.Hash(key)
+	name, _ := db.store.watched[hash>>(hashBits-shardBits)].Put(hash, key)
+	k := &watchedKey{watch: w, name: name, db: int32(db.id)}
+	if k.isWatched() {
+		return
+	}
 	n := db.shardAt(hash).keys.Get(hash, key)
+	k.wasExpired = n != nil && n.Value.overdue(nowMs)
 	if len(w.keys) == 0 {
 		db.store.watchers.Add(1)
 	}
-	w.keys = append(w.keys, watchedKey{wk, n != nil && n.Value.overdue(nowMs)})
-	w.shards |= ShardOf(key)
-	db.store.watches.Add(1)
-
-	i := hash >> (hashBits - shardBits)
-	if db.store.watched[i] == nil {
-		db.store.watched[i] = make(map[watchKey][]*Watch)
-	}
-	watches := db.store.watched[i][wk]
-	if len(watches) == 0 {
+	if !name.Value.inDatabase(db.id) {
 		db.store.watchedKeys.Add(1)
 	}
-	db.store.watched[i][wk] = append(watches, w)
+	w.keys, name.Value = append(w.keys, k), append(name.Value, k)
+	w.names += int64(name.Bytes())
+	w.shards |= ShardOf(key)
+	db.store.watches.Add(1)
+}
+
+// isWatched reports whether the Watch has the key. It looks into the shorter one of the two lists.
+func (k *watchedKey) isWatched() bool {
+	list := k.watch.keys
+	if len(k.name.Value) < len(list) {
+		list = k.name.Value
+	}
+	return slices.ContainsFunc(list, func(o *watchedKey) bool {
+		return o.watch == k.watch && o.name == k.name && o.db == k.db
+	})
+}
+
+// inDatabase reports whether any of the keys of one name is of a database.
+func (keys watchedKeys) inDatabase(id int) bool {
+	return slices.ContainsFunc(keys, func(k *watchedKey) bool { return int(k.db) == id })
 }
 
 // MarkDirty marks w as if a watched key had been modified. It requires no shard.
@@ -68,28 +97,24 @@ func (w *Watch) MarkDirty() { w.dirty.Store(true) }
 
 // Unwatch removes every key from w and makes it intact again. It requires w.Shards().
 func (s *Store) Unwatch(w *Watch) {
-	for _, wk := range w.keys {
-		watched := s.watched[dict.HashString(wk.key)>>(hashBits-shardBits)]
-		watches := watched[wk.watchKey]
-		for i := range watches {
-			if watches[i] == w {
-				watches[i] = watches[len(watches)-1]
-				watches = watches[:len(watches)-1]
-				break
-			}
-		}
-		if len(watches) == 0 {
-			delete(watched, wk.watchKey)
+	for _, k := range w.keys {
+		name := k.name
+		last := len(name.Value) - 1
+		i := slices.Index(name.Value, k)
+		name.Value[i], name.Value[last] = name.Value[last], nil
+		name.Value = alloc.Trim(name.Value[:last])
+		if !name.Value.inDatabase(int(k.db)) {
 			s.watchedKeys.Add(-1)
-		} else {
-			watched[wk.watchKey] = watches
+		}
+		if last == 0 {
+			s.watched[name.Hash()>>(hashBits-shardBits)].Unlink(name)
 		}
 	}
 	s.watches.Add(-int64(len(w.keys)))
 	if len(w.keys) > 0 {
 		s.watchers.Add(-1)
 	}
-	w.keys, w.shards = nil, 0
+	w.keys, w.names, w.shards = nil, 0, 0
 	w.dirty.Store(false)
 }
 
@@ -102,9 +127,9 @@ func (s *Store) WatchCounts() (watches, keys int64) { return s.watchers.Load(), 
 // Watchers calls fn for the watches of keys in shards, several times for a watch of several keys.
 func (s *Store) Watchers(shards ShardSet, fn func(w *Watch)) {
 	for rest := shards; rest != 0; rest &= rest - 1 {
-		for _, watches := range s.watched[bits.TrailingZeros64(uint64(rest))] {
-			for _, w := range watches {
-				fn(w)
+		for name := range s.watched[bits.TrailingZeros64(uint64(rest))].All() {
+			for _, k := range name.Value {
+				fn(k.watch)
 			}
 		}
 	}
@@ -112,8 +137,15 @@ func (s *Store) Watchers(shards ShardSet, fn func(w *Watch)) {
 
 // WatchersOf calls fn for the watches of one key of database i. It requires the key's shard.
 func (s *Store) WatchersOf(i int, key []byte, fn func(w *Watch)) {
-	for _, w := range s.watched[dict.Hash(key)>>(hashBits-shardBits)][watchKey{i, string(key)}] {
-		fn(w)
+	hash := dict.Hash(key)
+	name := s.watched[hash>>(hashBits-shardBits)].Get(hash, key)
+	if name == nil {
+		return
+	}
+	for _, k := range name.Value {
+		if int(k.db) == i {
+			fn(k.watch)
+		}
 	}
 }
 
@@ -123,12 +155,12 @@ func (s *Store) Intact(w *Watch, nowMs int64) bool {
 	if w.dirty.Load() {
 		return false
 	}
-	for _, wk := range w.keys {
-		if wk.wasExpired {
+	for _, k := range w.keys {
+		if k.wasExpired {
 			continue
 		}
-		hash := dict.HashString(wk.key)
-		n := s.dbs[wk.db].shardAt(hash).keys.GetString(hash, wk.key)
+		hash := k.name.Hash()
+		n := s.dbs[k.db].shardAt(hash).keys.GetString(hash, k.name.Key())
 		if n != nil && n.Value.overdue(nowMs) {
 			return false
 		}
@@ -149,44 +181,40 @@ func (db *DB) touch(kind effects.Kind, n *Node) {
 }
 
 func (db *DB) mark(n *Node) {
-	watched := db.store.watched[n.Hash()>>(hashBits-shardBits)]
-	if len(watched) == 0 {
+	watched := &db.store.watched[n.Hash()>>(hashBits-shardBits)]
+	if watched.Len() == 0 {
 		return
 	}
-	wk := watchKey{db.id, n.Key()}
-	for _, w := range watched[wk] {
-		w.mark(wk)
+	name := watched.GetString(n.Hash(), n.Key())
+	if name == nil {
+		return
 	}
-}
-
-// mark marks w as modified, unless the change is only the removal of a key that had expired when it was
-// watched.
-func (w *Watch) mark(wk watchKey) {
-	for i := range w.keys {
-		if k := &w.keys[i]; k.watchKey == wk && k.wasExpired {
+	for _, k := range name.Value {
+		switch {
+		case int(k.db) != db.id:
+		case k.wasExpired: // the change is only the removal of a key that had expired
 			k.wasExpired = false
-			return
+		default:
+			k.watch.dirty.Store(true)
 		}
 	}
-	w.dirty.Store(true)
 }
 
 // touchAll marks the watches of keys of database id that exist in before or, unless it is nil, in after. It
 // requires AllShards.
 func (s *Store) touchAll(id int, before, after *DB) {
 	for i := range s.watched {
-		for wk, watches := range s.watched[i] {
-			if wk.db != id {
-				continue
-			}
-			hash := dict.HashString(wk.key)
-			exists := before.shards[i].keys.GetString(hash, wk.key) != nil ||
-				after != nil && after.shards[i].keys.GetString(hash, wk.key) != nil
+		for name := range s.watched[i].All() {
+			hash, key := name.Hash(), name.Key()
+			exists := before.shards[i].keys.GetString(hash, key) != nil ||
+				after != nil && after.shards[i].keys.GetString(hash, key) != nil
 			if !exists {
 				continue
 			}
-			for _, w := range watches {
-				w.dirty.Store(true)
+			for _, k := range name.Value {
+				if int(k.db) == id {
+					k.watch.dirty.Store(true)
+				}
 			}
 		}
 	}

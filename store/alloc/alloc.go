@@ -1,5 +1,5 @@
 // Package alloc computes the heap memory that Go's allocator uses for an object. The values of the keyspace
-// account for their memory with it; it allocates nothing itself.
+// account for their memory with it. Of its functions only Trim allocates.
 //
 // Small objects have size classes, larger ones whole pages (runtime/malloc.go). A test compares the table
 // with the allocator of the Go version that runs it.
@@ -70,6 +70,18 @@ func Pointers(n int) int64 {
 		n += header
 	}
 	return round(n)
+}
+
+// Trim returns s, in a smaller array if it uses less than a quarter of its own. A slice that shrinks and is not
+// trimmed keeps the memory of its greatest length.
+func Trim[S ~[]E, E any](s S) S {
+	switch {
+	case len(s) == 0:
+		return nil
+	case len(s) < cap(s)/4:
+		return append(make(S, 0, 2*len(s)), s...)
+	}
+	return s
 }
 
 func round(n int) int64 {
