@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 	"engine/logins":      {},
 	"engine/memory":      {"engine/process", "scripting", "commands", "store", "resp"},
 	"engine/process":     {},
-	"engine/pubsub":      {"commands", "store/effects", "resp"},
+	"engine/pubsub":      {"commands", "store/alloc", "store/dict", "store/effects", "resp"},
 	"engine/replication": {"store/effects"},
 	"engine/slowlog":     {"commands", "store", "resp"},
 	"engine/traces":      {"engine/stats/topk", "commands", "store", "resp"},

@@ -1,13 +1,17 @@
 package pubsub
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store/alloc"
+	"github.com/zlimit/zlimit/store/dict"
 )
 
 // A Kind is a kind of topic.
@@ -56,17 +60,27 @@ type Broker struct {
 	Sentinels atomic.Int64
 
 	mu      sync.Mutex
-	topics  [Kinds]map[string]subscribers // protected by mu; no set is empty
-	order   []string                      // protected by mu: the patterns in the order of subscription
-	pending []*Subscriber                 // protected by mu: they get messages when mu is released
-	text    []byte                        // protected by mu: scratch space of publishEvent
+	topics  [Kinds]dict.Dict[topic] // protected by mu, as are the fields below
+	made    uint64                  // topics so far
+	pending []*Subscriber           // they get messages when mu is released
+	text    []byte                  // scratch space of publishEvent
 
 	departed departed
 	deferred deferredEvents
 }
 
-// subscribers are those of one topic.
-type subscribers map[*Subscriber]struct{}
+// A topic has its subscribers in the order of subscription: at least one.
+type topic struct {
+	subscribers []*Subscriber
+	number      uint64 // topics are numbered as they are made
+}
+
+type topicNode = dict.Node[topic]
+
+// topicBytes returns the memory of a topic that has one subscriber.
+func topicBytes(n *topicNode) int64 {
+	return int64(n.Bytes()) + alloc.Pointers(int(unsafe.Sizeof((*Subscriber)(nil))))
+}
 
 // departed are subscribers to be removed by the next who acquires the Broker's
 // lock: they ended, or were killed, while a script held it.
@@ -78,7 +92,7 @@ type departed struct {
 
 type endedSubscriber struct {
 	subscriber *Subscriber
-	topics     [Kinds]map[string]struct{}
+	topics     *subscriptions
 }
 
 func (d *departed) add(s endedSubscriber) {
@@ -152,19 +166,32 @@ func (b *Broker) release() {
 func (b *Broker) publish(from *Subscriber, kind Kind, channel, message []byte) int {
 	name, body := resp.BulkBytes(channel), resp.BulkBytes(message)
 	n := 0
-	if to := b.topics[kind][string(channel)]; len(to) > 0 {
+	if to := b.topics[kind].Get(dict.Hash(channel), channel); to != nil {
 		n += b.sendAll(from, to, push(resp.Bulk(words[kind].message), name, body))
 	}
 	if kind != Channels {
 		return n
 	}
-	for _, pattern := range b.order {
-		if commands.GlobMatch([]byte(pattern), string(channel)) {
-			word := resp.Bulk(words[Patterns].message)
-			n += b.sendAll(from, b.topics[Patterns][pattern], push(word, resp.Bulk(pattern), name, body))
-		}
+	for _, to := range b.matching(channel) {
+		word := resp.Bulk(words[Patterns].message)
+		n += b.sendAll(from, to, push(word, resp.Bulk(to.Key()), name, body))
 	}
 	return n
+}
+
+// matching returns the patterns that match a channel, the oldest first. It requires mu.
+func (b *Broker) matching(channel []byte) (out []*topicNode) {
+	if b.topics[Patterns].Len() == 0 {
+		return nil
+	}
+	name := string(channel)
+	for n := range b.topics[Patterns].All() {
+		if commands.GlobMatch([]byte(n.Key()), name) {
+			out = append(out, n)
+		}
+	}
+	slices.SortFunc(out, func(a, b *topicNode) int { return cmp.Compare(a.Value.number, b.Value.number) })
+	return out
 }
 
 // Deliver sends the subscribers of one topic a message that was published elsewhere. It acquires the
@@ -176,17 +203,19 @@ func (b *Broker) Deliver(kind Kind, topic, channel, message string) {
 	}
 	b.mu.Lock()
 	b.removeDeparted()
-	b.sendAll(nil, b.topics[kind][topic], push(append(elems, resp.Bulk(channel), resp.Bulk(message))...))
+	if to := b.topics[kind].GetString(dict.HashString(topic), topic); to != nil {
+		b.sendAll(nil, to, push(append(elems, resp.Bulk(channel), resp.Bulk(message))...))
+	}
 	b.release()
 }
 
-func (b *Broker) sendAll(from *Subscriber, to subscribers, m *Message) int {
-	for s := range to {
+func (b *Broker) sendAll(from *Subscriber, to *topicNode, m *Message) int {
+	for _, s := range to.Value.subscribers {
 		if !s.Mail.detached.Load() {
 			b.Send(from, s, m)
 		}
 	}
-	return len(to)
+	return len(to.Value.subscribers)
 }
 
 // Send sends a message to one session. from is the session whose goroutine this
@@ -215,91 +244,92 @@ func (b *Broker) Limit(s *Subscriber) int64 {
 }
 
 // subscribe adds a subscription, which may exist. It requires mu.
-func (b *Broker) subscribe(s *Subscriber, kind Kind, name string) {
-	if _, ok := s.topics[kind][name]; ok {
+func (b *Broker) subscribe(s *Subscriber, kind Kind, name []byte) {
+	if s.topics == nil {
+		s.topics = new(subscriptions)
+	}
+	hash := dict.Hash(name)
+	own, created := s.topics.kinds[kind].Put(hash, name)
+	if !created {
 		return
 	}
-	if b.topics[kind] == nil {
-		b.topics[kind] = make(map[string]subscribers)
-	}
-	to := b.topics[kind][name]
-	if to == nil {
-		to = make(subscribers)
-		b.topics[kind][name] = to
+	n, created := b.topics[kind].Put(hash, name)
+	if created {
+		b.made++
+		n.Value.number = b.made
 		if b.Topic != nil {
-			b.Topic(kind, name, true)
-		}
-		if kind == Patterns {
-			b.order = append(b.order, name)
+			b.Topic(kind, string(name), true)
 		}
 	}
-	to[s] = struct{}{}
-	if isSentinels(kind, name) {
+	n.Value.subscribers = append(n.Value.subscribers, s)
+	if isSentinels(kind, n.Key()) {
 		b.Sentinels.Add(1)
 	}
 	b.updateHeard()
-	if s.topics[kind] == nil {
-		s.topics[kind] = make(map[string]struct{})
-	}
-	s.topics[kind][name] = struct{}{}
+	own.Value = n
+	s.topics.bytes += topicBytes(n)
 }
 
 // unsubscribe ends a subscription, if it exists. It requires mu.
 func (b *Broker) unsubscribe(s *Subscriber, kind Kind, name string) {
-	if _, ok := s.topics[kind][name]; !ok {
+	if s.topics == nil {
 		return
 	}
-	delete(s.topics[kind], name)
-	b.remove(s, kind, name)
+	own := s.topics.kinds[kind].Delete(dict.HashString(name), []byte(name))
+	if own == nil {
+		return
+	}
+	s.topics.bytes -= topicBytes(own.Value)
+	b.remove(kind, own.Value, func(o *Subscriber) bool { return o == s })
+	if s.Counts() == [Kinds]int{} {
+		s.topics = nil
+	}
 }
 
-// remove removes a session from a topic, if it is there. It requires mu.
-func (b *Broker) remove(s *Subscriber, kind Kind, name string) {
-	to := b.topics[kind][name]
-	if _, ok := to[s]; !ok {
+// remove removes subscribers from a topic, if they are there, and the topic if no other is. It requires mu.
+func (b *Broker) remove(kind Kind, n *topicNode, gone func(s *Subscriber) bool) {
+	before := len(n.Value.subscribers)
+	n.Value.subscribers = alloc.Trim(slices.DeleteFunc(n.Value.subscribers, gone))
+	if isSentinels(kind, n.Key()) {
+		b.Sentinels.Add(int64(len(n.Value.subscribers) - before))
+	}
+	if before == 0 || len(n.Value.subscribers) > 0 {
 		return
 	}
-	delete(to, s)
-	if isSentinels(kind, name) {
-		b.Sentinels.Add(-1)
-	}
-	if len(to) > 0 {
-		return
-	}
-	delete(b.topics[kind], name)
+	b.topics[kind].Unlink(n)
 	if b.Topic != nil {
-		b.Topic(kind, name, false)
-	}
-	if kind == Patterns {
-		i := slices.Index(b.order, name)
-		b.order = slices.Delete(b.order, i, i+1)
+		b.Topic(kind, n.Key(), false)
 	}
 	b.updateHeard()
 }
 
 // updateHeard calls Heard. It requires mu.
-func (b *Broker) updateHeard() { b.Heard(len(b.topics[Channels])+len(b.topics[Patterns]) > 0) }
+func (b *Broker) updateHeard() { b.Heard(b.topics[Channels].Len()+b.topics[Patterns].Len() > 0) }
 
 // removeDeparted removes departed subscribers. It requires mu.
 func (b *Broker) removeDeparted() {
 	ended, killed := b.departed.drain()
 	for _, e := range ended {
-		for kind, names := range e.topics {
-			for name := range names {
-				b.remove(e.subscriber, Kind(kind), name)
-			}
-		}
+		b.removeAll(e.subscriber, e.topics)
 	}
 	if len(killed) == 0 {
 		return
 	}
-	for kind, topics := range b.topics {
-		for name, to := range topics {
-			for s := range to {
-				if _, ok := killed[s]; ok {
-					b.remove(s, Kind(kind), name)
-				}
-			}
+	for kind := range Kinds {
+		for n := range b.topics[kind].All() {
+			b.remove(kind, n, func(s *Subscriber) bool { _, gone := killed[s]; return gone })
+		}
+	}
+}
+
+// removeAll removes a subscriber from its topics. It requires mu.
+func (b *Broker) removeAll(s *Subscriber, topics *subscriptions) {
+	if topics == nil {
+		return
+	}
+	for kind := range Kinds {
+		for own := range topics.kinds[kind].All() {
+			b.remove(kind, own.Value, func(o *Subscriber) bool { return o == s })
 		}
 	}
 }
@@ -312,16 +342,12 @@ func (b *Broker) Unsubscribe(s *Subscriber) {
 		b.removeDeparted()
 	}
 	if s.holding {
-		for kind := range Kinds {
-			for name := range s.topics[kind] {
-				b.unsubscribe(s, kind, name)
-			}
-		}
+		b.removeAll(s, s.topics)
 	} else {
 		s.Mail.detached.Store(true)
 		b.departed.add(endedSubscriber{s, s.topics})
-		s.topics = [Kinds]map[string]struct{}{}
 	}
+	s.topics = nil
 	s.updateSubscribed()
 }
 
@@ -329,7 +355,8 @@ func (b *Broker) Unsubscribe(s *Subscriber) {
 // sorted. It requires mu.
 func (b *Broker) names(kind Kind, pattern []byte) []string {
 	var out []string
-	for name := range b.topics[kind] {
+	for n := range b.topics[kind].All() {
+		name := n.Key()
 		if pattern == nil || commands.GlobMatch(pattern, name) {
 			out = append(out, name)
 		}
@@ -341,8 +368,8 @@ func (b *Broker) names(kind Kind, pattern []byte) []string {
 // Topics returns how many topics of each kind have subscribers. The caller must
 // have acquired the lock.
 func (b *Broker) Topics() (counts [Kinds]int) {
-	for kind, topics := range b.topics {
-		counts[kind] = len(topics)
+	for kind := range b.topics {
+		counts[kind] = b.topics[kind].Len()
 	}
 	return counts
 }
@@ -352,16 +379,15 @@ func (b *Broker) Topics() (counts [Kinds]int) {
 func (b *Broker) Receivers(channel []byte, yield func(owner any)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	topics := b.matching(channel)
 	for _, kind := range []Kind{Channels, ShardChannels} {
-		for s := range b.topics[kind][string(channel)] {
-			yield(s.Owner)
+		if n := b.topics[kind].Get(dict.Hash(channel), channel); n != nil {
+			topics = append(topics, n)
 		}
 	}
-	for _, pattern := range b.order {
-		if commands.GlobMatch([]byte(pattern), string(channel)) {
-			for s := range b.topics[Patterns][pattern] {
-				yield(s.Owner)
-			}
+	for _, n := range topics {
+		for _, s := range n.Value.subscribers {
+			yield(s.Owner)
 		}
 	}
 }
@@ -369,12 +395,13 @@ func (b *Broker) Receivers(channel []byte, yield func(owner any)) {
 // Owners returns the owners of the subscribers of the topics that match, some of them
 // perhaps repeatedly. The caller must have acquired the lock.
 func (b *Broker) Owners(match func(topic string, pattern bool) bool) (owners []any) {
-	for kind, topics := range b.topics {
-		for topic, to := range topics {
-			if match(topic, Kind(kind) == Patterns) {
-				for s := range to {
-					owners = append(owners, s.Owner)
-				}
+	for kind := range Kinds {
+		for n := range b.topics[kind].All() {
+			if !match(n.Key(), kind == Patterns) {
+				continue
+			}
+			for _, s := range n.Value.subscribers {
+				owners = append(owners, s.Owner)
 			}
 		}
 	}

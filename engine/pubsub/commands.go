@@ -3,6 +3,7 @@ package pubsub
 import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store/dict"
 )
 
 // A Caller is the session that runs a command of this package: it is the Caller
@@ -140,7 +141,7 @@ func subscribe(kind Kind) commands.Handler {
 		b := caller(c).AcquireBroker()
 		s.openForMessages()
 		for _, name := range c.Args[1:] {
-			b.subscribe(s, kind, string(name))
+			b.subscribe(s, kind, name)
 			b.confirm(s, kind, words[kind].subscribed, resp.BulkBytes(name))
 		}
 		return subscriptionsChanged(c)
@@ -226,7 +227,11 @@ func numSub(kind Kind) commands.Handler {
 		b := caller(c).AcquireBroker()
 		out := make([]resp.Value, 0, 2*len(c.Args))
 		for _, name := range c.Args[2:] {
-			out = append(out, c.Copy(name), resp.Int(int64(len(b.topics[kind][string(name)]))))
+			subscribers := 0
+			if n := b.topics[kind].Get(dict.Hash(name), name); n != nil {
+				subscribers = len(n.Value.subscribers)
+			}
+			out = append(out, c.Copy(name), resp.Int(int64(subscribers)))
 		}
 		return resp.Array(out...)
 	}

@@ -1,8 +1,11 @@
 package pubsub
 
 import (
-	"maps"
 	"slices"
+	"unsafe"
+
+	"github.com/zlimit/zlimit/store/alloc"
+	"github.com/zlimit/zlimit/store/dict"
 )
 
 // A Subscriber is the part of a session that a Broker knows. Its fields are set
@@ -17,10 +20,16 @@ type Subscriber struct {
 	// then goes into EXEC's reply, see TakeInline.
 	InExec bool
 
-	topics  [Kinds]map[string]struct{}
-	holding bool       // it holds the Broker's lock
-	pending bool       // it is in the Broker's pending; protected by the Broker's lock
-	inline  []*Message // see InExec
+	topics  *subscriptions // nil: none
+	holding bool           // it holds the Broker's lock
+	pending bool           // it is in the Broker's pending; protected by the Broker's lock
+	inline  []*Message     // see InExec
+}
+
+// subscriptions are the topics of one subscriber.
+type subscriptions struct {
+	kinds [Kinds]dict.Dict[*topicNode]
+	bytes int64 // of the topics
 }
 
 // WakeUp wakes the session's connection. Any goroutine may call it.
@@ -32,10 +41,26 @@ func (s *Subscriber) WakeUp() {
 
 // Counts returns how many topics of each kind the session has subscribed to.
 func (s *Subscriber) Counts() (counts [Kinds]int) {
-	for kind, names := range s.topics {
-		counts[kind] = len(names)
+	if s.topics == nil {
+		return counts
+	}
+	for kind := range Kinds {
+		counts[kind] = s.topics.kinds[kind].Len()
 	}
 	return counts
+}
+
+// Bytes returns the memory that the subscriptions take, names included. A topic counts as if it had no other
+// subscriber, so that the bytes depend on this one alone.
+func (s *Subscriber) Bytes() int64 {
+	if s.topics == nil {
+		return 0
+	}
+	n := alloc.Pointers(int(unsafe.Sizeof(*s.topics))) + s.topics.bytes
+	for kind := range Kinds {
+		n += s.topics.kinds[kind].Bytes()
+	}
+	return n
 }
 
 // Holding reports whether the session holds the Broker's lock.
@@ -57,14 +82,24 @@ func (s *Subscriber) HasInline() bool { return len(s.inline) > 0 }
 // count returns the number of subscriptions as replies show it: shard channels
 // apart from channels and patterns.
 func (s *Subscriber) count(kind Kind) int64 {
+	counts := s.Counts()
 	if kind == ShardChannels {
-		return int64(len(s.topics[ShardChannels]))
+		return int64(counts[ShardChannels])
 	}
-	return int64(len(s.topics[Channels]) + len(s.topics[Patterns]))
+	return int64(counts[Channels] + counts[Patterns])
 }
 
 // names returns the topics of a kind, sorted.
-func (s *Subscriber) names(kind Kind) []string { return slices.Sorted(maps.Keys(s.topics[kind])) }
+func (s *Subscriber) names(kind Kind) (out []string) {
+	if s.topics == nil {
+		return nil
+	}
+	for n := range s.topics.kinds[kind].All() {
+		out = append(out, n.Key())
+	}
+	slices.Sort(out)
+	return out
+}
 
 // updateSubscribed sets what Mailbox.Subscribed reports.
 func (s *Subscriber) updateSubscribed() { s.Mail.subscribed.Store(s.Counts() != [Kinds]int{}) }
