@@ -87,7 +87,7 @@ var mayImport = map[string][]string{
 	"engine/replication": {"store/effects"},
 	"engine/slowlog":     {"commands", "store", "resp"},
 	"engine/traces":      {"engine/stats/topk", "commands", "store", "resp"},
-	"engine/tracking":    {"engine/pubsub", "commands", "store", "store/effects", "resp"},
+	"engine/tracking":    {"engine/pubsub", "commands", "store", "store/alloc", "store/effects", "resp"},
 	"engine/durable": {
 		"commands", "persist/aof", "persist/disk", "persist/rdb", "store",
 		"store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config",

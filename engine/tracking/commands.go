@@ -126,22 +126,53 @@ func (m *Mode) refusal(last *Mode, prefixes [][]byte) resp.Value {
 // overlap returns the error reply for prefixes of which one begins with another or
 // with one that the session has.
 func overlap(last *Mode, prefixes [][]byte) resp.Value {
-	begins := func(a, b []byte) bool { return bytes.HasPrefix(a, b) || bytes.HasPrefix(b, a) }
-	for i, prefix := range prefixes {
-		if last != nil {
-			for _, has := range last.prefixes {
-				if begins(prefix, []byte(has)) {
-					return errOverlap(prefix, "an existing", []byte(has))
-				}
-			}
-		}
-		for _, other := range prefixes[i+1:] {
-			if begins(prefix, other) {
-				return errOverlap(prefix, "another provided", other)
-			}
+	var existing []string
+	if last != nil {
+		existing = last.prefixes
+	}
+	at := firstOverlap(existing, prefixes)
+	if at == len(prefixes) {
+		return resp.None
+	}
+	prefix := prefixes[at]
+	begins := func(other []byte) bool { return bytes.HasPrefix(prefix, other) || bytes.HasPrefix(other, prefix) }
+	for _, has := range existing {
+		if begins([]byte(has)) {
+			return errOverlap(prefix, "an existing", []byte(has))
 		}
 	}
-	return resp.None
+	i := slices.IndexFunc(prefixes[at+1:], begins)
+	return errOverlap(prefix, "another provided", prefixes[at+1+i])
+}
+
+// firstOverlap returns the index of the first prefix that overlaps with an existing or a later one, or the number
+// of prefixes. In order, prefixes follow the one with which they begin, so this takes n log n steps.
+func firstOverlap(existing []string, prefixes [][]byte) int {
+	type entry struct {
+		text  string
+		first int // the least index of this prefix and those with which it begins; of an existing one there is none
+	}
+	first := len(prefixes)
+	all := make([]entry, 0, len(existing)+len(prefixes))
+	for _, has := range existing {
+		all = append(all, entry{has, first})
+	}
+	for i, prefix := range prefixes {
+		all = append(all, entry{string(prefix), i})
+	}
+	slices.SortFunc(all, func(a, b entry) int { return strings.Compare(a.text, b.text) })
+	var begins []entry // those with which the present one begins
+	for _, e := range all {
+		for len(begins) > 0 && !strings.HasPrefix(e.text, begins[len(begins)-1].text) {
+			begins = begins[:len(begins)-1]
+		}
+		if len(begins) > 0 {
+			e.first = min(e.first, begins[len(begins)-1].first)
+			first = min(first, e.first)
+		}
+		begins = append(begins, e)
+	}
+	return first
 }
 
 // joinPrefixes returns prefixes and those of the last mode, sorted. No prefix at all

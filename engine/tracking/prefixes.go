@@ -51,8 +51,9 @@ func (p *prefixes) replace(last, next *Mode) {
 		for _, prefix := range last.prefixes {
 			rest := slices.DeleteFunc(slices.Clone(clients[prefix]),
 				func(m *Mode) bool { return m == last })
-			if clients[prefix] = rest; len(rest) == 0 {
-				delete(clients, prefix)
+			delete(clients, prefix) // its name belongs to last
+			if len(rest) > 0 {
+				clients[rest[0].own(prefix)] = rest
 			}
 		}
 	}
@@ -72,6 +73,12 @@ func (p *prefixes) replace(last, next *Mode) {
 		}
 	}
 	p.now.Store(set)
+}
+
+// own returns the mode's own copy of one of its prefixes.
+func (m *Mode) own(prefix string) string {
+	i, _ := slices.BinarySearch(m.prefixes, prefix)
+	return m.prefixes[i]
 }
 
 // A broadcastChange is a key that changed and the client that changed it, nil for

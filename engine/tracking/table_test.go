@@ -139,3 +139,46 @@ func TestPrefixes(t *testing.T) {
 		require.ElementsMatch(t, want, got)
 	}
 }
+
+// TestFirstOverlap compares the sorted search with one of every pair.
+func TestFirstOverlap(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	word := func() string {
+		b := make([]byte, rnd.IntN(6))
+		for i := range b {
+			b[i] = 'a' + byte(rnd.IntN(3))
+		}
+		return string(b)
+	}
+	begins := func(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
+	found := 0
+	for range 5000 {
+		var existing []string
+		for range rnd.IntN(4) {
+			existing = append(existing, word())
+		}
+		var prefixes [][]byte
+		for range rnd.IntN(5) {
+			prefixes = append(prefixes, []byte(word()))
+		}
+		want := slices.IndexFunc(prefixes, func(p []byte) bool {
+			return slices.ContainsFunc(existing, func(has string) bool { return begins(string(p), has) })
+		})
+		if want < 0 {
+			want = len(prefixes)
+		}
+		for i, p := range prefixes {
+			for _, o := range prefixes[i+1:] {
+				if begins(string(p), string(o)) {
+					want = min(want, i)
+				}
+			}
+		}
+		require.Equal(t, want, firstOverlap(existing, prefixes), "%q %q", existing, prefixes)
+		if want < len(prefixes) {
+			found++
+		}
+	}
+	require.Greater(t, found, 500)
+	require.Less(t, found, 4500)
+}

@@ -3,9 +3,11 @@ package tracking
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/store/alloc"
 )
 
 // A State is the client-side caching of an engine's clients.
@@ -85,6 +87,22 @@ type Mode struct {
 	redirect      int64       // the id of the client that receives the invalidations; 0: this one
 	prefixes      []string    // in order; with bcast there is at least one
 	broken        atomic.Bool // an invalidation could not be redirected
+}
+
+// prefixBytes is the memory of a prefix that one client has, in a prefixSet: a list of one client, and an entry of
+// a map that is two thirds full.
+const prefixBytes = 8 + 64
+
+// Bytes returns the memory that the prefixes take, names included. A prefix counts as if no other client had it.
+func (m *Mode) Bytes() int64 {
+	if m == nil || len(m.prefixes) == 0 {
+		return 0
+	}
+	n := alloc.Pointers(cap(m.prefixes) * int(unsafe.Sizeof("")))
+	for _, prefix := range m.prefixes {
+		n += alloc.Bytes(len(prefix)) + prefixBytes
+	}
+	return n
 }
 
 // Broadcast reports whether the mode is BCAST: what the client reads does not matter.
