@@ -66,6 +66,12 @@ var Rows = []Row{
 		Reason: "a processor that takes in 10 KB commands without a pause has little left",
 	},
 	{
+		Name: "names", About: "watches, subscriptions and tracking prefixes without end",
+		Directives: []string{"--maxmemory-clients", "1mb"},
+		Attack:     endlessNames, Limit: "evicted_clients",
+		Reason: "commands of 1,000 names, one after the other",
+	},
+	{
 		Name: "loops", About: "scripts that compute for tens of milliseconds, one after the other",
 		Attack: loops,
 		Reason: "a script that is not proven to stay on its keys excludes others while it runs",

@@ -125,7 +125,8 @@ func (b *Builder) add(v resp.Value) bool {
 // collect appends an element that is not encoded.
 func (b *Builder) collect(v resp.Value) bool {
 	out := &b.c.Out
-	if len(b.values) == cap(b.values) && !out.grow(max(len(b.values), maxPending)*valueBytes) || out.exceeded {
+	full := len(b.values) == cap(b.values)
+	if full && !out.grow(max(len(b.values), maxPending)*valueBytes) || out.exceeded {
 		return false
 	}
 	b.values = append(b.values, v)

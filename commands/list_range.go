@@ -170,7 +170,8 @@ func lpos(c *Ctx) resp.Value {
 			if first < 0 {
 				first = int64(at)
 			}
-			return found.Add(resp.Int(int64(at))) && opts.counted && (opts.count == 0 || matches-rank+1 < opts.count)
+			return found.Add(resp.Int(int64(at))) && opts.counted &&
+				(opts.count == 0 || matches-rank+1 < opts.count)
 		}
 		if fromEnd {
 			l.Descend(l.Len()-1, look)

@@ -107,6 +107,7 @@ func (s *Session) orphanWatch() {
 	o.watches = append(o.watches, s.watch)
 	o.mu.Unlock()
 	s.watch = &store.Watch{Owner: s}
+	s.countNames()
 }
 
 // removeOrphans removes those orphans from their keys whose shards are free.

@@ -35,27 +35,26 @@ func clientLimit(directive, maxmemory int64) int64 {
 	return max(directive, minClientLimit)
 }
 
-// Sizes that sessions count for beside their buffers.
+// Sizes of the queue of MULTI.
 const (
-	queuedBytes       = int(unsafe.Sizeof(queuedCommand{}))
-	queuedArgBytes    = int(unsafe.Sizeof([]byte{}))
-	subscriptionBytes = 64 // roughly: a name in two tables
-	watchBytes        = 64 // roughly: a key among the session's and among the shard's
+	queuedBytes    = int(unsafe.Sizeof(queuedCommand{}))
+	queuedArgBytes = int(unsafe.Sizeof([]byte{}))
 )
 
-// overhead returns what the session's transaction, watches and subscriptions take.
-func (p *public) overhead() int {
-	n := p.multiBytes + p.watched*watchBytes
-	for _, topics := range p.topics {
-		n += topics * subscriptionBytes
-	}
-	return n
+// countNames counts what the names take that the session watches, has subscribed to or tracks as prefixes. It is
+// called when they have changed: one command may name any number.
+func (s *Session) countNames() {
+	bytes := s.watch.Bytes() + s.subscriber.Bytes() + s.tracking.Mode().Bytes()
+	s.edit(func(p *public) {
+		s.engine.memory.buffers.Add(bytes - p.nameBytes)
+		p.nameBytes = bytes
+	})
 }
 
 // bytes returns what a session counts for under maxmemory-clients: tot-mem of
 // CLIENT LIST.
 func (s *Session) bytes(p *public) int64 {
-	return sessionBytes + int64(p.buffers.Memory) + int64(p.overhead()) + s.output.Load() +
+	return sessionBytes + int64(p.buffers.Memory) + int64(p.multiBytes) + p.nameBytes + s.output.Load() +
 		s.subscriber.Mail.Size()
 }
 

@@ -94,7 +94,7 @@ func quit(c *commands.Ctx) resp.Value {
 func reset(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	s.tx.end()
-	c.Store.Unwatch(s.watch)
+	s.endWatch()
 	s.unsubscribe()
 	s.track(nil)
 	s.unmonitor()

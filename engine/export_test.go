@@ -103,3 +103,22 @@ func (e *Engine) SetGCPause(fn func(since int64) (us, collections int64)) { e.sl
 
 // SaveAtSignal is the part of PrepareShutdown that saves.
 func (e *Engine) SaveAtSignal() error { return e.saveAtSignal(nil, nil) }
+
+// NameBytes are the number of names that a session has registered, what they count for and what they take.
+type NameBytes struct {
+	Names          int
+	Counted, Found int64
+}
+
+// NameBytes returns those of the session.
+func (s *Session) NameBytes() NameBytes {
+	n := NameBytes{Names: s.watch.Len(), Counted: s.view().nameBytes}
+	for _, topics := range s.subscriber.Counts() {
+		n.Names += topics
+	}
+	if mode := s.tracking.Mode(); mode.Bytes() > 0 {
+		n.Names++
+	}
+	n.Found = s.watch.Bytes() + s.subscriber.Bytes() + s.tracking.Mode().Bytes()
+	return n
+}

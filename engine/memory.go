@@ -15,7 +15,7 @@ import (
 // memoryCounters count used_memory beside the keyspace, which counts itself; see
 // docs/adr/0028. All are bytes.
 type memoryCounters struct {
-	buffers atomic.Int64 // of connections and transactions, as last published, and unread replies
+	buffers atomic.Int64 // of connections and transactions, as last published, unread replies, and names
 	mail    atomic.Int64 // of mailboxes
 	peak    atomic.Int64 // the largest used_memory that was seen
 

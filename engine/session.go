@@ -122,8 +122,8 @@ type Peer struct {
 type public struct {
 	name, libName, libVersion string
 	db, proto                 int
-	queued, watched           int               // commands in MULTI (-1: none open), keys watched
-	multiBytes                int               // of the queue of MULTI
+	queued, multiBytes        int               // commands in MULTI (-1: none open), and bytes of their queue
+	nameBytes                 int64             // of its watches, subscriptions and tracking prefixes
 	topics                    [pubsub.Kinds]int // subscriptions
 	lastCommand               *commands.Command
 	createdUs, lastUs         int64

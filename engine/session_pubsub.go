@@ -35,6 +35,7 @@ func (s *Session) BeforePublish(args [][]byte) {
 func (s *Session) SubscriptionsChanged() {
 	s.subscribed = s.subscriber.Mail.Subscribed()
 	s.edit(func(p *public) { p.topics = s.subscriber.Counts() })
+	s.countNames()
 }
 
 // unsubscribe ends every subscription, and sends nothing.

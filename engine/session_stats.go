@@ -96,7 +96,6 @@ func (s *Session) publish(b Buffers) {
 	if s.tx.open {
 		p.queued = len(s.tx.queued)
 	}
-	p.watched = s.watch.Len()
 	if s.run.Cmd != nil {
 		p.lastCommand = s.run.Cmd
 	}

@@ -63,6 +63,7 @@ func (s *Session) track(next *tracking.Mode) {
 		return
 	}
 	s.edit(func(p *public) { p.tracking = next })
+	s.countNames()
 	s.ctx.AfterRead = nil
 	if next != nil && !next.Broadcast() {
 		s.ctx.AfterRead = s.recordRead

@@ -163,12 +163,13 @@ func watch(c *commands.Ctx) resp.Value {
 	for _, key := range c.Args[1:] {
 		c.DB.Watch(s.watch, key, c.NowMs)
 	}
+	s.countNames()
 	return resp.OK
 }
 
 // UNWATCH
 func unwatch(c *commands.Ctx) resp.Value {
-	c.Store.Unwatch(caller(c).watch)
+	caller(c).endWatch()
 	return resp.OK
 }
 
@@ -179,7 +180,7 @@ func discard(c *commands.Ctx) resp.Value {
 		return errDiscardWithoutMulti
 	}
 	s.tx.end()
-	c.Store.Unwatch(s.watch)
+	s.endWatch()
 	return resp.OK
 }
 
@@ -195,7 +196,7 @@ func exec(c *commands.Ctx) resp.Value {
 	tx := s.tx
 	s.tx.end()
 	intact := c.Store.Intact(s.watch, c.NowMs)
-	c.Store.Unwatch(s.watch)
+	s.endWatch()
 	switch {
 	case tx.broken:
 		return errExecAborted
@@ -283,5 +284,14 @@ func (s *Session) unwatch() {
 		return
 	}
 	defer s.engine.store.Unlock(shards)
+	s.endWatch()
+}
+
+// endWatch unwatches all keys. Their shards must be locked.
+func (s *Session) endWatch() {
+	watched := s.watch.Len() > 0
 	s.engine.store.Unwatch(s.watch)
+	if watched {
+		s.countNames()
+	}
 }

@@ -181,7 +181,8 @@ func (k Kind) IsAggregate() bool {
 
 // IsLong reports whether v should be encoded at once instead of being kept, because it is, or may be, long.
 func (v *Value) IsLong() bool {
-	return v.kind >= KindEncoded || v.num >= LongText && v.kind.isText() || v.num > longAggregate && v.kind.IsAggregate()
+	return v.kind >= KindEncoded || v.num >= LongText && v.kind.isText() ||
+		v.num > longAggregate && v.kind.IsAggregate()
 }
 
 // longAggregate is how many elements an aggregate has at most that is not encoded at once.

@@ -32,6 +32,11 @@ func TestClientEviction(t *testing.T) {
 			require.NoError(t, c.conn.(*net.TCPConn).SetReadBuffer(16<<10))
 			_ = c.sendRaw(bytes.Repeat([]byte("GET big\r\n"), 30))
 		},
+		"WATCH of 100,000 keys":        names(100_000, "WATCH"),
+		"SUBSCRIBE of 300,000":         names(300_000, "SUBSCRIBE"),
+		"PSUBSCRIBE of 100,000":        names(100_000, "PSUBSCRIBE"),
+		"SSUBSCRIBE of 100,000":        names(100_000, "SSUBSCRIBE"),
+		"TRACKING of 100,000 prefixes": names(100_000, "CLIENT", "TRACKING", "ON", "BCAST"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,6 +53,23 @@ func TestClientEviction(t *testing.T) {
 				good.call(t, "PING")
 			})
 		})
+	}
+}
+
+// names sends one command of n names.
+func names(n int, words ...string) func(t *testing.T, c *wire) {
+	return func(_ *testing.T, c *wire) {
+		var args [][]byte
+		for _, word := range words {
+			args = append(args, []byte(word))
+		}
+		for i := range n {
+			if words[0] == "CLIENT" {
+				args = append(args, []byte("PREFIX"))
+			}
+			args = append(args, fmt.Appendf(nil, "name:%06d", i))
+		}
+		_ = c.send(args)
 	}
 }
 

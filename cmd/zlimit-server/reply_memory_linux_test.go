@@ -135,7 +135,7 @@ func (c *replyClient) send(t *testing.T, input []byte) (read int64, closed bool)
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case err != nil:
-			require.False(t, errors.Is(err, os.ErrDeadlineExceeded))
+			require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 			return read, true
 		case bytes.HasPrefix(line, []byte(replyMark)):
 			return read, false

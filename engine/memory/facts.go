@@ -13,7 +13,7 @@ import (
 type Use struct {
 	Keyspace  store.Memory
 	Startup   int64 // of an empty engine
-	Clients   int64 // sessions, their buffers, and messages that wait for them
+	Clients   int64 // sessions, their buffers and names, and messages that wait for them
 	Scripts   int64 // cached scripts
 	Functions int64 // libraries
 	Log       int64 // of the append-only log, waiting to be written
