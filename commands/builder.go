@@ -7,8 +7,8 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// An Output is what the reply of the call under way may take. The caller of a handler sets the exported fields;
-// Ctx.Reset prepares the others for another call.
+// An Output is what the reply of the call under way may take. The caller of a handler sets the exported
+// fields; Ctx.Reset prepares the others for another call.
 //
 // What passes a bound is dropped, and Exceeded says so. A command goes on to its end all the same, since its
 // effects do not depend on its reply; one that only reads may stop when Builder.Add returns false.
@@ -47,8 +47,9 @@ func (o *Output) grow(n int) bool {
 
 // A Builder makes an aggregate reply, one element after the other. A short reply is a resp.Array, resp.Map or
 // resp.Set of what was added. Of a longer one to a client, what was added so far is encoded now and then, and
-// the scratch space in which it stood is used again: the reply takes its own size and no more, and no more than
-// Ctx.Out allows. For scripts and programs, which read values, these are collected within the same bounds.
+// the scratch space in which it stood is used again: the reply takes its own size and no more, and no more
+// than Ctx.Out allows. For scripts and programs, which read values, these are collected within the same
+// bounds.
 //
 // A handler may add the reply of one Builder to another. It adds nothing to the outer one while it fills the
 // inner one.

@@ -53,8 +53,8 @@ func randomReply(c *Ctx, rnd *rand.Rand, left *int, build bool) resp.Value {
 	return c.Copy([]byte("short"))
 }
 
-// A Builder's reply is the one that the same values make without it, however it is nested and whatever its parts
-// are.
+// A Builder's reply is the one that the same values make without it, however it is nested and whatever its
+// parts are.
 func TestBuilderEncodesTheSame(t *testing.T) {
 	for _, proto := range []int{resp.RESP2, resp.RESP3} {
 		for seed := range uint64(30) {
@@ -86,7 +86,8 @@ func TestEncodeIsAppend(t *testing.T) {
 
 // Once a reply passes its bound, nothing of it is kept, and Add says that it may end.
 func TestBuilderKeepsTheBound(t *testing.T) {
-	for name, text := range map[string]string{"short": "element", "long": strings.Repeat("x", 3*resp.LongText)} {
+	long := strings.Repeat("x", 3*resp.LongText)
+	for name, text := range map[string]string{"short": "element", "long": long} {
 		for _, encodes := range []bool{false, true} {
 			c := &Ctx{Proto: resp.RESP2, Out: Output{Encodes: encodes, Limit: 1 << 20}}
 			outer := c.Build(2)

@@ -6,9 +6,9 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A description is a reply about a whole table, such as that of COMMAND DOCS. It is made once: making it takes
-// some milliseconds, and the values ten times its encoded size. All sessions share it; two that ask first at the
-// same time may both make it.
+// A description is a reply about a whole table, such as that of COMMAND DOCS. It is made once: making it
+// takes some milliseconds, and the values ten times its encoded size. All sessions share it; two that ask
+// first at the same time may both make it.
 type description struct {
 	values  atomic.Pointer[resp.Value] // nil until the first call
 	encoded [resp.RESP3 + 1]atomic.Pointer[[]byte]

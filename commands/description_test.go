@@ -10,8 +10,8 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// Replies about all commands are made once, and all clients with the same protocol share the bytes. Scripts and
-// programs get values, which say the same.
+// Replies about all commands are made once, and all clients with the same protocol share the bytes. Scripts
+// and programs get values, which say the same.
 func TestDescriptionsAreMadeOnce(t *testing.T) {
 	for _, call := range []string{"COMMAND", "COMMAND INFO", "COMMAND DOCS"} {
 		t.Run(call, func(t *testing.T) {

@@ -8,10 +8,11 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A negative count of HRANDFIELD, SRANDMEMBER or ZRANDMEMBER asks for any number of elements, which may repeat:
-// a few bytes of input for a reply without an end. Each element of the collection is encoded once, and drawn from
-// these. If no bound would cut the reply, it is drawn while it is sent. So it is of one instant, as in Redis, but
-// takes the memory of the collection, does not hold the shard, and ends when its client is gone.
+// A negative count of HRANDFIELD, SRANDMEMBER or ZRANDMEMBER asks for any number of elements, which may
+// repeat: a few bytes of input for a reply without an end. Each element of the collection is encoded once,
+// and drawn from these. If no bound would cut the reply, it is drawn while it is sent. So it is of one
+// instant, as in Redis, but takes the memory of the collection, does not hold the shard, and ends when its
+// client is gone.
 
 // minDrawn is how many elements a reply has at least that is drawn from encoded ones.
 const minDrawn = 1024

@@ -41,8 +41,8 @@ const (
 	queuedArgBytes = int(unsafe.Sizeof([]byte{}))
 )
 
-// countNames counts what the names take that the session watches, has subscribed to or tracks as prefixes. It is
-// called when they have changed: one command may name any number.
+// countNames counts what the names take that the session watches, has subscribed to or tracks as prefixes. It
+// is called when they have changed: one command may name any number.
 func (s *Session) countNames() {
 	bytes := s.watch.Bytes() + s.subscriber.Bytes() + s.tracking.Mode().Bytes()
 	s.edit(func(p *public) {

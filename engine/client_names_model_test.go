@@ -11,9 +11,9 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// TestNamesAreCounted runs random commands that register and forget names, and checks after each that what every
-// session counts for is what its structures take, that the engine's figure is the sum, and that nothing is left
-// of sessions that have no names.
+// TestNamesAreCounted runs random commands that register and forget names, and checks after each that what
+// every session counts for is what its structures take, that the engine's figure is the sum, and that nothing
+// is left of sessions that have no names.
 func TestNamesAreCounted(t *testing.T) {
 	const seed = 1
 	rnd := rand.New(rand.NewPCG(seed, seed))

@@ -84,8 +84,8 @@ func TestRegistrationsTakeTheHeap(t *testing.T) {
 	}
 }
 
-// TestRegistrationsAreEvicted checks that a client that registers more than maxmemory-clients is closed, whether
-// by one command or by many, and that another that registers little is not.
+// TestRegistrationsAreEvicted checks that a client that registers more than maxmemory-clients is closed,
+// whether by one command or by many, and that another that registers little is not.
 func TestRegistrationsAreEvicted(t *testing.T) {
 	for name, r := range registrations {
 		for _, each := range []int{1, 20_000} {

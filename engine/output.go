@@ -23,7 +23,8 @@ func (s *Session) shareOutput() {
 	}
 }
 
-// SetReplyLimit bounds each reply, in bytes; 0: no bound. The connection calls it with its output's hard limit.
+// SetReplyLimit bounds each reply, in bytes; 0: no bound. The connection calls it with its output's hard
+// limit.
 func (s *Session) SetReplyLimit(bytes int64) { s.ctx.Out.Limit = bytes }
 
 // Exceeded returns how large the reply was at the least that passed a bound and ended the session, or 0.
@@ -43,8 +44,8 @@ func (s *Session) bound(reply resp.Value) resp.Value {
 	return reply
 }
 
-// boundReply returns a long reply in blocks if the connection sends those, and ends the session if the reply has
-// passed a bound.
+// boundReply returns a long reply in blocks if the connection sends those, and ends the session if the reply
+// has passed a bound.
 func (s *Session) boundReply(reply resp.Value) resp.Value {
 	c := &s.ctx
 	if !c.Out.Encodes {

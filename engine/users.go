@@ -72,8 +72,8 @@ func (e *Engine) loadUsers() (errs []error) {
 	for _, line := range lines {
 		name, rules := line.Words[0], line.Words[1:]
 		if seen[name] {
-			errs = append(errs, line.Error(fmt.Sprintf("Error in user declaration '%s': Duplicate user found. "+
-				"A user can only be defined once in config files", name)))
+			errs = append(errs, line.Error(fmt.Sprintf("Error in user declaration '%s': "+
+				"Duplicate user found. A user can only be defined once in config files", name)))
 			continue
 		}
 		seen[name] = true

@@ -171,7 +171,7 @@ func TestConnectionsAtOnce(t *testing.T) {
 		}
 	}()
 	wait.Wait()
-	require.NoError(t, d.l.TCPListener.Close())
+	require.NoError(t, d.l.Close())
 	<-done
 	require.Zero(t, d.l.count)
 	require.Empty(t, d.l.of)

@@ -27,8 +27,8 @@ func FreeBlock(b []byte) {
 	}
 }
 
-// Blocks is an encoded reply, or a part of one, in blocks: a slice that grew to many megabytes would be copied
-// again and again, and would take twice its size meanwhile. The zero value is empty.
+// Blocks is an encoded reply, or a part of one, in blocks: a slice that grew to many megabytes would be
+// copied again and again, and would take twice its size meanwhile. The zero value is empty.
 type Blocks struct {
 	blocks [][]byte
 	size   int
@@ -116,8 +116,8 @@ func (b *Blocks) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// room makes sure that the last block has room for need bytes. A new one is as large as what b has and what is
-// expected, within limits.
+// room makes sure that the last block has room for need bytes. A new one is as large as what b has and what
+// is expected, within limits.
 func (b *Blocks) room(need, expected int) {
 	if n := len(b.blocks); n > 0 {
 		if last := b.blocks[n-1]; cap(last)-len(last) >= need {

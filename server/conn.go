@@ -279,8 +279,8 @@ func (c *conn) appendReply(reply resp.Value) bool {
 	return false
 }
 
-// sendLong sends a reply that is in blocks, or made while it is sent, behind those collected. It reports whether
-// the connection stays open.
+// sendLong sends a reply that is in blocks, or made while it is sent, behind those collected. It reports
+// whether the connection stays open.
 func (c *conn) sendLong(reply io.WriterTo) bool {
 	c.traffic += len(c.out.buf)
 	if blocks, ok := reply.(*resp.Blocks); ok {

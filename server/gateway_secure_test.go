@@ -306,14 +306,18 @@ func TestGatewayReadersMayPeek(t *testing.T) {
 			require.Equal(t, "OK", p.call(admin, "ACL SETUSER reader on nopass +@all %R~k"))
 			require.Equal(t, "OK", p.call(reader, "AUTH reader x"))
 			require.Equal(t, "[1 2 1 0 60000]", p.call(admin, "RL.ALLOW k 2 1m"))
-			for _, line := range []string{"RL.ALLOW k 2 1m PEEK", "RL.ALLOW k 2 1m COST 0", "RL.MALLOW 1 k 2 1m PEEK"} {
+			for _, line := range []string{
+				"RL.ALLOW k 2 1m PEEK", "RL.ALLOW k 2 1m COST 0", "RL.MALLOW 1 k 2 1m PEEK",
+			} {
 				want := p.call(admin, line)
 				require.Equal(t, want, p.call(reader, line), line)
 				require.Equal(t, "OK", p.call(reader, "MULTI"))
 				require.Equal(t, "QUEUED", p.call(reader, line))
 				require.Equal(t, "["+want+"]", p.call(reader, "EXEC"), line)
 			}
-			for _, line := range []string{"RL.ALLOW k 2 1m", "RL.MALLOW 1 k 2 1m", "RL.ALLOW other 2 1m PEEK"} {
+			for _, line := range []string{
+				"RL.ALLOW k 2 1m", "RL.MALLOW 1 k 2 1m", "RL.ALLOW other 2 1m PEEK",
+			} {
 				require.Contains(t, p.call(reader, line), "NOPERM", line)
 			}
 			require.Equal(t, "[1 2 0 0 60000]", p.call(admin, "RL.ALLOW k 2 1m"), "nothing was consumed")

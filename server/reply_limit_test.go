@@ -9,8 +9,8 @@ import (
 	"github.com/zlimit/zlimit/config"
 )
 
-// TestLimitStopsOutputNotEffects: a reply that passes the limit is dropped, the client is closed and counted, and
-// what the command, the rest of the transaction and the script did stays, as in redis-server.
+// TestLimitStopsOutputNotEffects: a reply that passes the limit is dropped, the client is closed and counted,
+// and what the command, the rest of the transaction and the script did stays, as in redis-server.
 func TestLimitStopsOutputNotEffects(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 300_000)
@@ -18,7 +18,9 @@ func TestLimitStopsOutputNotEffects(t *testing.T) {
 		"pop":          {"LPOP l 4\r\n", ":0"},
 		"pops several": {"LMPOP 1 l LEFT COUNT 4\r\n", ":0"},
 		"transaction":  {"MULTI\r\nLRANGE l 0 -1\r\nLRANGE l 0 -1\r\nLPOP l\r\nEXEC\r\n", ":3"},
-		"script":       {"EVAL \"local t=redis.call('LRANGE','l',0,-1) redis.call('DEL','l') return t\" 0\r\n", ":0"},
+		"script": {
+			"EVAL \"local t=redis.call('LRANGE','l',0,-1) redis.call('DEL','l') return t\" 0\r\n", ":0",
+		},
 		"resumed":      {"BLMPOP 0 1 l LEFT COUNT 4\r\n", ":0"},
 		"reads":        {"LRANGE l 0 -1\r\n", ":4"},
 		"picks":        {"SADD s a\r\nSRANDMEMBER s -1000000\r\n", ":4"},
@@ -36,7 +38,8 @@ func TestLimitStopsOutputNotEffects(t *testing.T) {
 			}
 			if name == "resumed" {
 				require.NoError(t, c.sendRaw([]byte(row.input)))
-				eventually(t, func() bool { return infoField(t, watcher, "blocked_clients") == "1" }, func() {}, "it does not block")
+				blocked := func() bool { return infoField(t, watcher, "blocked_clients") == "1" }
+				eventually(t, blocked, func() {}, "it does not block")
 				require.Equal(t, ":4", watcher.call(t, "RPUSH", "l", long, long, long, long))
 			} else {
 				fill()
@@ -50,8 +53,8 @@ func TestLimitStopsOutputNotEffects(t *testing.T) {
 	}
 }
 
-// TestReplyBeyondClientMemory: a reply beyond maxmemory-clients evicts its client while it is made; one that may not
-// be evicted gets it.
+// TestReplyBeyondClientMemory: a reply beyond maxmemory-clients evicts its client while it is made; one that
+// may not be evicted gets it.
 func TestReplyBeyondClientMemory(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New(), "--maxmemory-clients", "1mb")

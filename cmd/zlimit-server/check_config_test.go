@@ -58,7 +58,9 @@ func TestCheckConfig(t *testing.T) {
 				conf + ", line 6: 'cluster-enabled yes': ",
 			},
 		},
-		"an option":     {text: "port 1\n", options: []string{"--hz", "x"}, want: []string{`option '--hz "x"': `}},
+		"an option": {
+			text: "port 1\n", options: []string{"--hz", "x"}, want: []string{`option '--hz "x"': `},
+		},
 		"options win":   {text: "daemonize yes\n", options: []string{"--daemonize", "no"}},
 		"no dir":        {text: "dir " + dir + "/none\n", want: []string{conf + ", line 1: 'dir "}},
 		"no aclfile":    {text: "aclfile " + dir + "/none.acl\n", want: []string{"none.acl': No such file"}},
@@ -68,8 +70,10 @@ func TestCheckConfig(t *testing.T) {
 			want: []string{", line 2: 'user a off': ", ", line 3: 'user b +nosuch': "},
 		},
 		"a bad aclfile": {text: "aclfile " + dir + "/bad.acl\n", want: []string{"bad.acl"}},
-		"rename":        {text: "rename-command NOSUCH x\n", want: []string{", line 1: 'rename-command NOSUCH x': "}},
-		"upstream":      {text: "upstream nosuch://x\n", want: []string{"upstream"}},
+		"rename": {
+			text: "rename-command NOSUCH x\n", want: []string{", line 1: 'rename-command NOSUCH x': "},
+		},
+		"upstream": {text: "upstream nosuch://x\n", want: []string{"upstream"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			put("zlimit.conf", c.text)

@@ -14,49 +14,54 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// longReplies are calls that answer more than 64 KB, with the data of fillForReplies. A part before " | " makes
-// what the call removes. Calls of the keyspace run in EXEC and in scripts, the others in EXEC.
+// longReplies are calls that answer more than 64 KB, with the data of fillForReplies. A part before " | "
+// makes what the call removes. Calls of the keyspace run in EXEC and in scripts, the others in EXEC.
 var longReplies = []string{
-	"GET v", "DUMP h", "DUMP l", "DUMP s", "DUMP z", "GETRANGE v 0 -1", "SUBSTR v 0 -1", "GETEX v PERSIST", "DUMP v", "MGET v v v v", "LCS v1 v1",
-	"SET v2 x | GETSET v2 x", "COPY v v2 REPLACE | GETDEL v2", "COPY v v2 REPLACE | SET v2 x GET",
-	"LRANGE l 0 -1", "LPOS l e COUNT 0", "COPY l l2 REPLACE | LPOP l2 1000000", "COPY l l2 REPLACE | RPOP l2 1000000",
-	"COPY l l2 REPLACE | LMPOP 1 l2 LEFT COUNT 1000000", "COPY l l2 REPLACE | BLMPOP 0 1 l2 LEFT COUNT 1000000",
-	"LINDEX l3 0", "COPY l3 l2 REPLACE | LPOP l2", "COPY l3 l2 REPLACE | RPOP l2", "LMOVE l3 l3 LEFT RIGHT",
-	"RPOPLPUSH l3 l3", "BLMOVE l3 l3 LEFT RIGHT 0",
-	"BRPOPLPUSH l3 l3 0", "COPY l3 l2 REPLACE | BLPOP l2 0", "COPY l3 l2 REPLACE | BRPOP l2 0",
-	"SORT l ALPHA", "SORT l BY nosort GET # GET v1", "SORT_RO l BY nosort",
-	"HGETALL h", "HKEYS h", "HVALS h", "HRANDFIELD h -25000 WITHVALUES", "HRANDFIELD h 100000", "HGET h2 f", "HMGET h2 f f f",
-	"HSCAN h 0 COUNT 1000000",
-	"SMEMBERS s", "SRANDMEMBER s -25000", "SRANDMEMBER s 100000", "COPY s s2 REPLACE | SPOP s2 19000", "SINTER s s",
-	"SUNION s s", "SDIFF s none", "SSCAN s 0 COUNT 1000000",
-	"ZRANGE z 0 -1 WITHSCORES", "ZREVRANGE z 0 -1", "ZRANGEBYSCORE z -inf inf", "ZREVRANGEBYSCORE z inf -inf",
-	"ZRANGEBYLEX z - +", "ZREVRANGEBYLEX z + -", "ZUNION 2 z z WITHSCORES", "ZINTER 2 z z", "ZDIFF 1 z",
+	"GET v", "DUMP h", "DUMP l", "DUMP s", "DUMP z", "GETRANGE v 0 -1", "SUBSTR v 0 -1", "GETEX v PERSIST",
+	"DUMP v", "MGET v v v v", "LCS v1 v1", "SET v2 x | GETSET v2 x", "COPY v v2 REPLACE | GETDEL v2",
+	"COPY v v2 REPLACE | SET v2 x GET", "LRANGE l 0 -1", "LPOS l e COUNT 0",
+	"COPY l l2 REPLACE | LPOP l2 1000000", "COPY l l2 REPLACE | RPOP l2 1000000",
+	"COPY l l2 REPLACE | LMPOP 1 l2 LEFT COUNT 1000000",
+	"COPY l l2 REPLACE | BLMPOP 0 1 l2 LEFT COUNT 1000000", "LINDEX l3 0", "COPY l3 l2 REPLACE | LPOP l2",
+	"COPY l3 l2 REPLACE | RPOP l2", "LMOVE l3 l3 LEFT RIGHT", "RPOPLPUSH l3 l3",
+	"BLMOVE l3 l3 LEFT RIGHT 0", "BRPOPLPUSH l3 l3 0", "COPY l3 l2 REPLACE | BLPOP l2 0",
+	"COPY l3 l2 REPLACE | BRPOP l2 0", "SORT l ALPHA", "SORT l BY nosort GET # GET v1",
+	"SORT_RO l BY nosort", "HGETALL h", "HKEYS h", "HVALS h", "HRANDFIELD h -25000 WITHVALUES",
+	"HRANDFIELD h 100000", "HGET h2 f", "HMGET h2 f f f", "HSCAN h 0 COUNT 1000000", "SMEMBERS s",
+	"SRANDMEMBER s -25000", "SRANDMEMBER s 100000", "COPY s s2 REPLACE | SPOP s2 19000", "SINTER s s",
+	"SUNION s s", "SDIFF s none", "SSCAN s 0 COUNT 1000000", "ZRANGE z 0 -1 WITHSCORES",
+	"ZREVRANGE z 0 -1", "ZRANGEBYSCORE z -inf inf", "ZREVRANGEBYSCORE z inf -inf", "ZRANGEBYLEX z - +",
+	"ZREVRANGEBYLEX z + -", "ZUNION 2 z z WITHSCORES", "ZINTER 2 z z", "ZDIFF 1 z",
 	"ZRANDMEMBER z -25000 WITHSCORES", "ZRANDMEMBER z 100000", "ZSCAN z 0 COUNT 1000000",
 	"COPY z z2 REPLACE | ZPOPMIN z2 1000000", "COPY z z2 REPLACE | ZPOPMAX z2 1000000",
-	"COPY z z2 REPLACE | ZMPOP 1 z2 MIN COUNT 1000000", "COPY z z2 REPLACE | BZMPOP 0 1 z2 MIN COUNT 1000000",
-	"COPY z3 z2 REPLACE | BZPOPMIN z2 0", "COPY z3 z2 REPLACE | BZPOPMAX z2 0",
-	"SELECT 1 | KEYS *", "SELECT 1 | SCAN 0 COUNT 1000000",
+	"COPY z z2 REPLACE | ZMPOP 1 z2 MIN COUNT 1000000",
+	"COPY z z2 REPLACE | BZMPOP 0 1 z2 MIN COUNT 1000000", "COPY z3 z2 REPLACE | BZPOPMIN z2 0",
+	"COPY z3 z2 REPLACE | BZPOPMAX z2 0", "SELECT 1 | KEYS *", "SELECT 1 | SCAN 0 COUNT 1000000",
 	"COMMAND", "COMMAND DOCS", "COMMAND INFO", "COMMAND LIST", "FUNCTION LIST WITHCODE", "FUNCTION DUMP",
 	"ECHO " + strings.Repeat("e", 100_000), "PING " + strings.Repeat("p", 100_000),
-	"EVAL_RO \"return redis.call('GET',KEYS[1])\" 1 v", "EVAL \"local t={} for i=1,20 do t[i]=ARGV[1] end return t\" 0 " +
-		strings.Repeat("a", 10_000),
+	"EVAL_RO \"return redis.call('GET',KEYS[1])\" 1 v",
+	"EVAL \"local t={} for i=1,20 do t[i]=ARGV[1] end return t\" 0 " + strings.Repeat("a", 10_000),
 	"FCALL read 1 v", "FCALL_RO read 1 v",
 }
 
-// otherReplies are the commands of which no reply is long, or none but the sum of the arguments, the clients, the
-// topics, or entries of which a directive bounds the number and the length: how many that are does not depend on
-// the call. Subcommands have the name of their container.
-const otherReplies = `acl append asking auth bgrewriteaof bgsave bitcount bitfield bitfield_ro bitop bitpos cl.throttle client
-cluster config copy dbsize debug decr decrby del discard exec exists expire expireat expiretime evalsha evalsha_ro failover
-flushall flushdb getbit hdel hello hexists hincrby hincrbyfloat hlen hmset hset hsetnx hstrlen incr incrby incrbyfloat
-increx info lastsave latency linsert llen lolwut lpush lpushx lrem lset ltrim memory module monitor move mset msetnx multi
-object persist pexpire pexpireat pexpiretime pfadd psetex psubscribe psync pttl publish pubsub punsubscribe quit randomkey
-readonly readwrite rename renamenx replconf replicaof reset restore restore-asking rl.acquire rl.allow rl.cancel rl.doctor
-rl.explain rl.help rl.info rl.mallow rl.refund rl.release rl.renew rl.reserve rl.reset rl.settle rl.sim rl.stats rl.top
-rl.trace role script select rpush rpushx sadd save scard sdiffstore setbit setex setnx setrange shutdown sintercard sinterstore
-sismember slaveof slowlog smismember smove spublish srem ssubscribe strlen subscribe sunionstore sunsubscribe swapdb sync
-time touch ttl type unlink unsubscribe unwatch wait waitaof watch zadd zcard zcount zdiffstore zincrby zintercard zinterstore
-zlexcount zmscore zrangestore zrank zrem zremrangebylex zremrangebyrank zremrangebyscore zrevrank zscore zunionstore`
+// otherReplies are the commands of which no reply is long, or none but the sum of the arguments, the clients,
+// the topics, or entries of which a directive bounds the number and the length: how many that are does not
+// depend on the call. Subcommands have the name of their container.
+const otherReplies = `
+acl append asking auth bgrewriteaof bgsave bitcount bitfield bitfield_ro bitop bitpos cl.throttle
+client cluster config copy dbsize debug decr decrby del discard exec exists expire expireat
+expiretime evalsha evalsha_ro failover flushall flushdb getbit hdel hello hexists hincrby
+hincrbyfloat hlen hmset hset hsetnx hstrlen incr incrby incrbyfloat increx info lastsave latency
+linsert llen lolwut lpush lpushx lrem lset ltrim memory module monitor move mset msetnx multi object
+persist pexpire pexpireat pexpiretime pfadd psetex psubscribe psync pttl publish pubsub punsubscribe
+quit randomkey readonly readwrite rename renamenx replconf replicaof reset restore restore-asking
+rl.acquire rl.allow rl.cancel rl.doctor rl.explain rl.help rl.info rl.mallow rl.refund rl.release
+rl.renew rl.reserve rl.reset rl.settle rl.sim rl.stats rl.top rl.trace role script select rpush
+rpushx sadd save scard sdiffstore setbit setex setnx setrange shutdown sintercard sinterstore
+sismember slaveof slowlog smismember smove spublish srem ssubscribe strlen subscribe sunionstore
+sunsubscribe swapdb sync time touch ttl type unlink unsubscribe unwatch wait waitaof watch zadd
+zcard zcount zdiffstore zincrby zintercard zinterstore zlexcount zmscore zrangestore zrank zrem
+zremrangebylex zremrangebyrank zremrangebyscore zrevrank zscore zunionstore`
 
 // incompressible returns n bytes without repetitions.
 func incompressible(n int) string {
@@ -80,9 +85,11 @@ func fillForReplies(t *testing.T, c *replyClient) {
 	c.do(t, "HSET", "h2", "f", long)
 	c.do(t, "ZADD", "z3", "1", long)
 	c.do(t, "FUNCTION", "LOAD", "#!lua name=lib\n-- "+strings.Repeat("-", 100_000)+
-		"\nredis.register_function{function_name='read',callback=function(k) return redis.call('GET',k[1]) end,flags={'no-writes'}}")
+		"\nredis.register_function{function_name='read',flags={'no-writes'},"+
+		"callback=function(k) return redis.call('GET',k[1]) end}")
 	for i := 0; i < replyElements; i += 100 {
-		list, hash, set, sorted := []string{"RPUSH", "l"}, []string{"HSET", "h"}, []string{"SADD", "s"}, []string{"ZADD", "z"}
+		list, hash := []string{"RPUSH", "l"}, []string{"HSET", "h"}
+		set, sorted := []string{"SADD", "s"}, []string{"ZADD", "z"}
 		keys := []string{"MSET"}
 		for j := i; j < i+100; j++ {
 			name := fmt.Sprintf("element:%032d", j)
@@ -121,12 +128,13 @@ func encodeCommand(words ...string) []byte {
 
 const replyMark = "+the end of the replies"
 
-// send sends input and reads until it is answered. It returns how many bytes that were, and whether the server
-// closed the connection instead.
+// send sends input and reads until it is answered. It returns how many bytes that were, and whether the
+// server closed the connection instead.
 func (c *replyClient) send(t *testing.T, input []byte) (read int64, closed bool) {
 	t.Helper()
 	go func() {
-		_, _ = c.Write(append(input, encodeCommand("EVAL", "return redis.status_reply('"+replyMark[1:]+"')", "0")...))
+		script := "return redis.status_reply('" + replyMark[1:] + "')"
+		_, _ = c.Write(append(input, encodeCommand("EVAL", script, "0")...))
 	}()
 	for {
 		line, err := c.r.ReadSlice('\n')
@@ -140,8 +148,8 @@ func (c *replyClient) send(t *testing.T, input []byte) (read int64, closed bool)
 		case bytes.HasPrefix(line, []byte(replyMark)):
 			return read, false
 		}
-		require.False(t, read < 1000 && bytes.HasPrefix(line, []byte("-")) && !bytes.HasPrefix(line, []byte("-ERR not enough memory")),
-			"%s", line)
+		refused := read < 1000 && bytes.HasPrefix(line, []byte("-"))
+		require.False(t, refused && !bytes.HasPrefix(line, []byte("-ERR not enough memory")), "%s", line)
 	}
 }
 
@@ -201,10 +209,10 @@ func cutCall(call string) (before, main string, prepared bool) {
 
 func luaWords(call string) string { return "'" + strings.Join(callWords(call), "','") + "'" }
 
-// TestRepliesResident makes every call that answers much so often that its replies pass client-output-buffer-limit,
-// in EXEC and in a script: that takes 64 MB at most, and the client is closed. Without a limit the replies are sent,
-// and take at most 1.5 times their size, beside what the collector lets a heap grow by. A script also takes what
-// lua-memory-limit allows it.
+// TestRepliesResident makes every call that answers much so often that its replies pass
+// client-output-buffer-limit, in EXEC and in a script: that takes 64 MB at most, and the client is closed.
+// Without a limit the replies are sent, and take at most 1.5 times their size, beside what the collector lets
+// a heap grow by. A script also takes what lua-memory-limit allows it.
 func TestRepliesResident(t *testing.T) {
 	const times = 24
 	for name, m := range map[string]struct {
@@ -237,7 +245,8 @@ func TestRepliesResident(t *testing.T) {
 					for range 4 {
 						newReplyClient(t, p).do(t, "MEMORY", "PURGE")
 						before := p.residentMB(t, "VmRSS")
-						require.NoError(t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0))
+						peak := fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid)
+						require.NoError(t, os.WriteFile(peak, []byte("5"), 0))
 						c := newReplyClient(t, p)
 						read, closed := c.send(t, way.input)
 						c.Close()
@@ -258,7 +267,8 @@ func TestRepliesResident(t *testing.T) {
 	}
 }
 
-// TestEveryReplyIsBounded requires that each command is one of those that answer much, or known to answer little.
+// TestEveryReplyIsBounded requires that each command is one of those that answer much, or known to answer
+// little.
 func TestEveryReplyIsBounded(t *testing.T) {
 	words, _ := anyPort(t)
 	p := start(t, words...)
@@ -286,6 +296,7 @@ func TestEveryReplyIsBounded(t *testing.T) {
 		_, err = io.ReadFull(c.r, name)
 		require.NoError(t, err)
 		command, _, _ := strings.Cut(string(name[:length]), "|")
-		require.True(t, known[command], "%s: is its reply long? Then it belongs into longReplies, otherwise into otherReplies", command)
+		require.True(t, known[command],
+			"%s: is its reply long? Then it belongs into longReplies, otherwise into otherReplies", command)
 	}
 }

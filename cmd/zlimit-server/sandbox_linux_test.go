@@ -248,7 +248,7 @@ func (b *sandbox) start(t *testing.T) *process {
 		mask = "0022"
 	}
 	writable := b.directories(t)
-	require.FileExists(t, b.path(b.configFile(t)), "README.md installs no configuration where the unit has it")
+	require.FileExists(t, b.path(b.configFile(t)), "README.md installs none where the unit has it")
 	socket := b.path("/run/notify")
 	_ = os.Remove(socket) // of the start before
 	s := newSupervisor(t, socket)
@@ -300,8 +300,8 @@ func (p *process) role(t *testing.T) string {
 	return c.line(t)
 }
 
-// TestUnitKeepsItsRole fails a server over that is installed as README.md says and runs as the unit says. After
-// a restart it must still be a replica: otherwise there are two masters.
+// TestUnitKeepsItsRole fails a server over that is installed as README.md says and runs as the unit says.
+// After a restart it must still be a replica: otherwise there are two masters.
 func TestUnitKeepsItsRole(t *testing.T) {
 	t.Parallel()
 	b := newSandbox(t)

@@ -52,7 +52,7 @@ var Extra = []Note{
 	{"Stats", "tls_handshakes_failed", "TLS handshakes that failed or took too long."},
 	{"Stats", "clock_ahead_usec", "How far the server's clock is ahead of the wall's."},
 	{"Stats", "clock_shift_usec", "How far it was moved at a promotion, to continue the master's."},
-	{"Replication", "sentinels_connected", "Clients that have subscribed to `__sentinel__:hello`, as each Sentinel does."},
+	{"Replication", "sentinels_connected", "Clients subscribed to `__sentinel__:hello`, as Sentinels are."},
 	{"CPU", "go_maxprocs", "How many threads run commands at once."},
 	{"CPU", "goroutines", "One or two for each connection, and some more."},
 	{"Limiter", "algorithm_*", "What limiters decided, by algorithm."},

@@ -12,8 +12,8 @@ import (
 	"github.com/zlimit/zlimit/store/alloc"
 )
 
-// TestSubscriptionsModel compares a Broker with sets of names under random commands of sessions that subscribe,
-// end while others hold the lock, and are killed.
+// TestSubscriptionsModel compares a Broker with sets of names under random commands of sessions that
+// subscribe, end while others hold the lock, and are killed.
 func TestSubscriptionsModel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var total atomic.Int64
@@ -102,7 +102,9 @@ func TestSubscriptionsModel(t *testing.T) {
 }
 
 // requireSubscriptions checks both sides of each subscription, and what Bytes returns. The lock must be held.
-func requireSubscriptions(t *testing.T, b *Broker, subscribers []*Subscriber, model [][Kinds]map[string]bool) {
+func requireSubscriptions(
+	t *testing.T, b *Broker, subscribers []*Subscriber, model [][Kinds]map[string]bool,
+) {
 	t.Helper()
 	listed := [Kinds]int{}
 	for i, s := range subscribers {

@@ -135,7 +135,9 @@ func overlap(last *Mode, prefixes [][]byte) resp.Value {
 		return resp.None
 	}
 	prefix := prefixes[at]
-	begins := func(other []byte) bool { return bytes.HasPrefix(prefix, other) || bytes.HasPrefix(other, prefix) }
+	begins := func(other []byte) bool {
+		return bytes.HasPrefix(prefix, other) || bytes.HasPrefix(other, prefix)
+	}
 	for _, has := range existing {
 		if begins([]byte(has)) {
 			return errOverlap(prefix, "an existing", []byte(has))
@@ -145,12 +147,13 @@ func overlap(last *Mode, prefixes [][]byte) resp.Value {
 	return errOverlap(prefix, "another provided", prefixes[at+1+i])
 }
 
-// firstOverlap returns the index of the first prefix that overlaps with an existing or a later one, or the number
-// of prefixes. In order, prefixes follow the one with which they begin, so this takes n log n steps.
+// firstOverlap returns the index of the first prefix that overlaps with an existing or a later one, or the
+// number of prefixes. In order, prefixes follow the one with which they begin, so this takes n log n steps.
 func firstOverlap(existing []string, prefixes [][]byte) int {
 	type entry struct {
 		text  string
-		first int // the least index of this prefix and those with which it begins; of an existing one there is none
+		// first is the least index of this prefix and those with which it begins; an existing one has none.
+		first int
 	}
 	first := len(prefixes)
 	all := make([]entry, 0, len(existing)+len(prefixes))

@@ -89,11 +89,12 @@ type Mode struct {
 	broken        atomic.Bool // an invalidation could not be redirected
 }
 
-// prefixBytes is the memory of a prefix that one client has, in a prefixSet: a list of one client, and an entry of
-// a map that is two thirds full.
+// prefixBytes is the memory of a prefix that one client has, in a prefixSet: a list of one client, and an
+// entry of a map that is two thirds full.
 const prefixBytes = 8 + 64
 
-// Bytes returns the memory that the prefixes take, names included. A prefix counts as if no other client had it.
+// Bytes returns the memory that the prefixes take, names included. A prefix counts as if no other client had
+// it.
 func (m *Mode) Bytes() int64 {
 	if m == nil || len(m.prefixes) == 0 {
 		return 0

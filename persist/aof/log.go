@@ -37,6 +37,7 @@ type Log struct {
 	nowMs      int64         // the latest instant appended
 	epoch      int           // of the file that Append's bytes go to
 	written    int64         // position up to which everything is in the files
+	demanded   int64         // position up to which somebody waits for a sync
 	groups     groupCounts   // how many groups there are
 	syncUs     int64         // how long the last sync took, in microseconds
 	drains     int           // calls of Drain under way
@@ -225,8 +226,18 @@ func (l *Log) Wait(pos int64, cancel <-chan struct{}) error {
 		case l.terminated:
 			return true, ErrClosed
 		}
+		l.demand(pos)
 		return false, nil
 	})
+}
+
+// demand has the writer sync what is before pos, whatever appendfsync is by then: somebody waits who began
+// under Always, and a switch must not leave him without an end. Requires mu.
+func (l *Log) demand(pos int64) {
+	if l.demanded < pos {
+		l.demanded = pos
+		l.wakeWriter()
+	}
 }
 
 // WaitDurable is like Wait but blocks through faults until the log works again, and

@@ -69,7 +69,13 @@ func (l *Log) pending() bool {
 	if some && (l.failed == nil || l.retry) {
 		return true
 	}
-	return l.o.Policy() == Always && l.written > l.synced.Load()
+	return l.mustSync()
+}
+
+// mustSync reports whether the writer has to sync what it has written. Requires mu.
+func (l *Log) mustSync() bool {
+	synced := l.synced.Load()
+	return l.written > synced && (l.o.Policy() == Always || l.demanded > synced)
 }
 
 // round writes what was appended before it began, so a sync follows however fast more
@@ -85,10 +91,10 @@ func (l *Log) round() {
 	}
 	l.mu.Lock()
 	l.retry = false
-	unsynced := l.written > l.synced.Load()
+	sync := l.mustSync()
 	l.mu.Unlock()
 	l.writeGate.leave()
-	if unsynced && l.o.Policy() == Always {
+	if sync {
 		_ = l.sync(nil) // Err reports it
 	}
 }

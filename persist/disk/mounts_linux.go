@@ -9,7 +9,8 @@ import (
 // mountPath spells a path as /proc/self/mountinfo does.
 var mountPath = strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`)
 
-// isMountPoint reports whether something is mounted at a path: a file of the host in a container, for example.
+// isMountPoint reports whether something is mounted at a path: a file of the host in a container, for
+// example.
 func isMountPoint(path string) bool {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

@@ -56,7 +56,8 @@ func TestReplaceable(t *testing.T) {
 		"another user's directory": {mode: 0o755, file: 0o666},
 		"a directory like /tmp":    {mode: 0o777 | os.ModeSticky, file: 0o666},
 		"a read-only mount": {
-			mode: 0o755, owner: 65534, file: 0o666, prepare: `mount --bind . . && mount -o remount,bind,ro "$PWD"`,
+			mode: 0o755, owner: 65534, file: 0o666,
+			prepare: `mount --bind . . && mount -o remount,bind,ro "$PWD"`,
 		},
 		"a mounted file": {mode: 0o777, file: 0o666, prepare: `cp "f f" g && mount --bind g "f f"`},
 	} {
@@ -77,7 +78,8 @@ func TestReplaceable(t *testing.T) {
 					}
 				}
 				run = exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c",
-					c.prepare+` && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$0" -test.run '^TestReplaceable$'`,
+					c.prepare+` && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$0" `+
+						`-test.run '^TestReplaceable$'`,
 					self)
 				if exec.Command("unshare", "--mount", "true").Run() != nil {
 					t.Skip("this machine permits no namespace of mounts")

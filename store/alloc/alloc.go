@@ -72,8 +72,8 @@ func Pointers(n int) int64 {
 	return round(n)
 }
 
-// Trim returns s, in a smaller array if it uses less than a quarter of its own. A slice that shrinks and is not
-// trimmed keeps the memory of its greatest length.
+// Trim returns s, in a smaller array if it uses less than a quarter of its own. A slice that shrinks and is
+// not trimmed keeps the memory of its greatest length.
 func Trim[S ~[]E, E any](s S) S {
 	switch {
 	case len(s) == 0:
