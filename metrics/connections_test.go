@@ -181,7 +181,9 @@ func TestConnectionsAtOnce(t *testing.T) {
 // Probes are answered while every other place is taken.
 func TestProbesBesideRequests(t *testing.T) {
 	started, end := make(chan struct{}), make(chan struct{})
-	s := httptest.NewServer(boundedBesideProbes(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(boundedBesideProbes(http.HandlerFunc(func(
+		w http.ResponseWriter, r *http.Request,
+	) {
 		if r.URL.Path == "/metrics" {
 			started <- struct{}{}
 			<-end

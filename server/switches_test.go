@@ -254,7 +254,8 @@ func (r *switchRun) settle() error {
 	r.mu.Unlock()
 	for range 6000 { // a minute of the bubble
 		r.mu.Lock()
-		maps.DeleteFunc(open, func(name string, n int) bool { return r.open[name] == "" || r.sent[name] != n })
+		ended := func(name string, n int) bool { return r.open[name] == "" || r.sent[name] != n }
+		maps.DeleteFunc(open, ended)
 		r.mu.Unlock()
 		if len(open) == 0 {
 			return nil

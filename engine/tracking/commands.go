@@ -151,7 +151,7 @@ func overlap(last *Mode, prefixes [][]byte) resp.Value {
 // number of prefixes. In order, prefixes follow the one with which they begin, so this takes n log n steps.
 func firstOverlap(existing []string, prefixes [][]byte) int {
 	type entry struct {
-		text  string
+		text string
 		// first is the least index of this prefix and those with which it begins; an existing one has none.
 		first int
 	}
