@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // longReplies are calls that answer more than 64 KB, with the data of fillForReplies. A part before " | "
@@ -214,6 +216,9 @@ func luaWords(call string) string { return "'" + strings.Join(callWords(call), "
 // Without a limit the replies are sent, and take at most 1.5 times their size, beside what the collector lets
 // a heap grow by. A script also takes what lua-memory-limit allows it.
 func TestRepliesResident(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the process that is measured has no race detector")
+	}
 	const times = 24
 	for name, m := range map[string]struct {
 		outputMB, scriptMB, roomMB int
