@@ -15,7 +15,7 @@ import (
 type Output struct {
 	Encodes bool          // the reply goes to a client, so it may be encoded in parts
 	Limit   int64         // bytes; 0: none
-	Shared  *atomic.Int64 // a bound of all clients together, likewise; nil: none
+	Shared  *atomic.Int64 // bytes that all clients together may take, 0 for no bound; nil: none
 
 	bytes    int64
 	exceeded bool

@@ -123,7 +123,7 @@ func TestBuilderReusesScratch(t *testing.T) {
 	require.Greater(t, n, int64(4<<20))
 }
 
-// A long reply of which the client leaves is not made to its end.
+// A reply ends when its client is gone.
 func TestDrawnEndsWithItsClient(t *testing.T) {
 	d := newDrawn(&Ctx{Proto: resp.RESP2}, randomQuery{count: 1 << 50}, 1)
 	d.add(resp.Bulk("member"), resp.None)

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// connections is a listener that accepts a bounded number of connections, of which an address
-// has a bounded share. One that arrives at a bound replaces the oldest idle one, so that peers
-// who send nothing, or half a header, keep nobody out. A connection is idle while its server
-// owes it no reply: before it has sent a complete header, and after the reply.
+// connections is a listener that bounds the number of connections, in all and for each address. One that
+// arrives at a bound replaces the oldest idle one, so that peers who send nothing, or half a header, keep
+// nobody out. A connection is idle while its server owes it no reply: before it has sent a complete header,
+// and after the reply.
 type connections struct {
 	*net.TCPListener
 	most, mostOfOne int

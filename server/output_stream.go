@@ -11,7 +11,7 @@ import (
 // made.
 type part struct {
 	bytes  []byte
-	block  []byte // of which bytes are a part, to be freed; nil: none
+	block  []byte // holds bytes, freed after them; nil if bytes is not part of one
 	stream io.WriterTo
 }
 

@@ -46,9 +46,8 @@ var longReplies = []string{
 	"FCALL read 1 v", "FCALL_RO read 1 v",
 }
 
-// otherReplies are the commands of which no reply is long, or none but the sum of the arguments, the clients,
-// the topics, or entries of which a directive bounds the number and the length: how many that are does not
-// depend on the call. Subcommands have the name of their container.
+// otherReplies are the commands whose reply is short, or grows only with the arguments, the clients, the
+// topics or a log that a directive bounds. A container stands for its subcommands.
 const otherReplies = `
 acl append asking auth bgrewriteaof bgsave bitcount bitfield bitfield_ro bitop bitpos cl.throttle
 client cluster config copy dbsize debug decr decrby del discard exec exists expire expireat
@@ -217,7 +216,7 @@ func luaWords(call string) string { return "'" + strings.Join(callWords(call), "
 // a heap grow by. A script also takes what lua-memory-limit allows it.
 func TestRepliesResident(t *testing.T) {
 	if race.Enabled {
-		t.Skip("the process that is measured has no race detector")
+		t.Skip("the measured process is built without the race detector: make test has measured it")
 	}
 	const times = 24
 	for name, m := range map[string]struct {

@@ -40,7 +40,7 @@ const dynamicUser = 61999
 func newSandbox(t *testing.T) *sandbox {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("only root can run a server as another user, with other mounts")
+		t.Skip("only root can run a server as another user, with other mounts; CI runs as root")
 	}
 	for _, tool := range []string{"unshare", "mount", "chroot", "setpriv", "install"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -20,8 +20,8 @@ type Quota struct {
 	Cost int64
 }
 
-// ErrQuota is the error of a quota of which no request can be decided, whatever was used. A Backend whose
-// error is ErrQuota denies the request.
+// ErrQuota is the error of an invalid quota, by which no request can be decided. A Backend that returns it
+// denies the request.
 var ErrQuota = errors.New("httplimit: invalid quota")
 
 // Errors of check and checkFixed.
