@@ -1,13 +1,15 @@
 package main
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
 
 // aclCommands compares ACL GETUSER and ACL LIST with the single commands of a rule list in
 // any order. Commands that only zlimit has are left out: Redis' rules cannot name them, and
-// ours have to where a category is not permitted as a whole.
+// ours have to where a category is not permitted as a whole. So are key patterns beside "~*",
+// which Redis writes after %RW~* although it refuses to read them there.
 func aclCommands(s comparison) string {
 	if s.ref.kind != s.ours.kind || s.ref.null != s.ours.null || len(s.ref.elems) != len(s.ours.elems) {
 		return "different shape"
@@ -29,7 +31,11 @@ func sortedRules(text string) string {
 	for i, part := range parts {
 		words := strings.Fields(strings.TrimSuffix(strings.TrimSpace(part), ")"))
 		kept := words[:0]
+		allKeys := slices.Contains(words, "~*")
 		for _, w := range words {
+			if allKeys && w != "~*" && strings.HasPrefix(strings.TrimLeft(w, "%RW"), "~") {
+				continue
+			}
 			if name := strings.TrimLeft(w, "+-"); !onlyOurs[name] && !strings.HasPrefix(name, "rl.") {
 				kept = append(kept, w)
 			}

@@ -41,9 +41,9 @@ func TestEveryExceptionCanFail(t *testing.T) {
 			"*1\r\n$22\r\n-@all +@set +get +incr\r\n",
 		},
 		"ACL LIST": {
-			"ACL LIST", "*1\r\n$20\r\nuser u -@all +a (+b)\r\n",
-			"*1\r\n$28\r\nuser u -@all +increx +a (+b)\r\n",
-			"*1\r\n$20\r\nuser u -@all +b (+a)\r\n",
+			"ACL LIST", "*1\r\n$28\r\nuser u ~* %R~a -@all +a (+b)\r\n",
+			"*1\r\n$31\r\nuser u ~* -@all +increx +a (+b)\r\n",
+			"*1\r\n$23\r\nuser u ~* -@all +b (+a)\r\n",
 		},
 		"SLOWLOG GET": {
 			"SLOWLOG GET 1",

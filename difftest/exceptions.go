@@ -53,11 +53,11 @@ var exceptions = map[string]exception{
 
 	"ACL GETUSER": {
 		aclCommands, notErrors,
-		"single commands in the order of a hash table, and commands that Redis does not have",
+		"single commands in the order of a hash table, commands that Redis does not have, what it writes beside ~*",
 	},
 	"ACL LIST": {
 		aclCommands, notErrors,
-		"single commands in the order of a hash table, and commands that Redis does not have",
+		"single commands in the order of a hash table, commands that Redis does not have, what it writes beside ~*",
 	},
 
 	"SLOWLOG GET":         {slowEntries, notErrors, "ids, instants, durations, addresses"},

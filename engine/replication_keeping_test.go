@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,8 +16,32 @@ import (
 	"github.com/zlimit/zlimit/logging"
 )
 
+// A keptLog is what an engine and its link to a master have logged.
+type keptLog struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *keptLog) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+}
+
+// warnings returns the lines that say that the configuration cannot be rewritten.
+func (l *keptLog) warnings() (out []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.lines {
+		if strings.Contains(line, "CONFIG REWRITE will fail") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
 // newKeeping returns an engine with a configuration file, unless conf is "", and its log.
-func newKeeping(t *testing.T, conf string) (e *engine.Engine, path string, log *[]string) {
+func newKeeping(t *testing.T, conf string) (e *engine.Engine, path string, log *keptLog) {
 	t.Helper()
 	cfg := config.New()
 	if conf != "" {
@@ -26,11 +51,11 @@ func newKeeping(t *testing.T, conf string) (e *engine.Engine, path string, log *
 		require.NoError(t, os.WriteFile(path, []byte(conf), 0o644))
 		require.NoError(t, cfg.ParseArgs([]string{path}, nil))
 	}
-	log = new([]string)
+	log = new(keptLog)
 	still := func() int64 { return 0 }
 	e = engine.New(engine.Options{
 		Config: cfg, Clock: clock.New(clock.Sources{Monotonic: still, Wall: still}),
-		Log:  logging.Func(func(text string) { *log = append(*log, text) }),
+		Log:  logging.Func(log.add),
 		Dial: func(string, <-chan struct{}) (io.ReadWriteCloser, error) { return nil, io.EOF },
 	})
 	return e, path, log
@@ -44,15 +69,6 @@ func infoOf(s *engine.Session, field string) string {
 		}
 	}
 	return ""
-}
-
-func warnings(log []string) (n int) {
-	for _, line := range log {
-		if strings.Contains(line, "CONFIG REWRITE will fail") {
-			n++
-		}
-	}
-	return n
 }
 
 // TestSentinelNeedsFile checks what a server says that is watched by Sentinel and cannot rewrite its file.
@@ -70,7 +86,7 @@ func TestSentinelNeedsFile(t *testing.T) {
 	require.Contains(t, infoOf(s, "config_rewrite_error"), "no such file or directory")
 	require.False(t, e.Figures().Rewritable)
 	e.Tick()
-	require.Zero(t, warnings(*log), "nobody relies on it")
+	require.Empty(t, log.warnings(), "nobody relies on it")
 
 	sentinel, other := newSession(t, e), newSession(t, e)
 	do(other, "PSUBSCRIBE __sentinel__:*")
@@ -82,7 +98,7 @@ func TestSentinelNeedsFile(t *testing.T) {
 		require.EqualValues(t, 1, e.Figures().Sentinels)
 		e.Tick()
 		e.Tick()
-		require.Equal(t, 1, warnings(*log), *log)
+		require.Len(t, log.warnings(), 1)
 	}
 	do(sentinel, "UNSUBSCRIBE")
 	require.Equal(t, "0", infoOf(s, "sentinels_connected"))
@@ -114,7 +130,7 @@ func TestReplicaNeedsFile(t *testing.T) {
 			do(newSession(t, e), c.call)
 			e.Tick()
 			e.Tick()
-			require.Equal(t, c.warned, warnings(*log), *log)
+			require.Len(t, log.warnings(), c.warned)
 			require.NoError(t, e.Close())
 		})
 	}
