@@ -10,26 +10,21 @@ import (
 // Config has the values of all directives. Its methods may be called concurrently.
 // New makes one; the zero value is not usable.
 type Config struct {
-	// setMu is held by Set until the OnChange functions have returned, so that none of
+	// setMu is held by Set until the functions of its views have returned, so that none of
 	// them caches a value that is no longer the newest.
 	setMu sync.Mutex
 
-	mu        sync.RWMutex           // protects the fields below
-	values    []value                // by index in table
-	path      string                 // the file that ParseArgs has read; "": none
-	users     []UserLine             // in the order of their lines
-	renames   []Rename               // likewise
-	onChange  map[int][]func()       // by index in table
-	followers []func()               // see Follow
-	onTry     map[int][]func() error // by index in table
+	mu      sync.RWMutex // protects the fields below
+	values  []value      // by index in table
+	path    string       // the file that ParseArgs has read; "": none
+	users   []UserLine   // in the order of their lines
+	renames []Rename     // likewise
+	hooks   []hook       // in the order of their registration
 }
 
 // New returns a Config with the default values.
 func New() *Config {
-	return &Config{
-		values: slices.Clone(defaults), onChange: make(map[int][]func()),
-		onTry: make(map[int][]func() error),
-	}
+	return &Config{values: slices.Clone(defaults)}
 }
 
 // defaults are parsed as in a file, so that no row has a default that it would
@@ -53,37 +48,6 @@ var defaults = func() []value {
 	}
 	return values
 }()
-
-// OnChange registers fn to be called after each Set that has changed the directive.
-// Getters then return the new value and do not block. Calls never overlap, for any
-// directive; fn must not call Set. Reading a file or the command line calls no
-// functions.
-func (c *Config) OnChange(name string, fn func()) {
-	n := mustLookup(name)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.onChange[n.index] = append(c.onChange[n.index], fn)
-}
-
-// Follow calls fn at once, and again after each Set that has changed anything. It
-// is for caches of directives that are read often. These calls come before those of
-// OnChange and never overlap with each other or with them; fn must not call Set.
-func (c *Config) Follow(fn func()) {
-	fn()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.followers = append(c.followers, fn)
-}
-
-// OnTry is like OnChange for changes that may fail. If fn returns an error, Set
-// restores all values, returns the error's text, and calls the functions that had
-// succeeded again. They are called before those of OnChange.
-func (c *Config) OnTry(name string, fn func() error) {
-	n := mustLookup(name)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.onTry[n.index] = append(c.onTry[n.index], fn)
-}
 
 // Bool returns a KindBool directive. Getters panic if there is no directive of that
 // name, or if it has a kind that they do not read.

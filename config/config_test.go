@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -44,7 +45,7 @@ func TestGettersPanicOnMistakes(t *testing.T) {
 		"string of int":   func() { _ = c.String("hz") },
 		"string of list":  func() { _ = c.String("bind") },
 		"strings of path": func() { c.Strings("logfile") },
-		"hook":            func() { c.OnChange("no-such-directive", func() {}) },
+		"hook":            func() { c.View().OnChange("no-such-directive", func() {}) },
 		"class":           func() { c.OutputBufferLimit(outputBufferClasses) },
 	} {
 		require.Panics(t, call, name)
@@ -71,8 +72,8 @@ func TestPathsStartFromDir(t *testing.T) {
 func TestFollow(t *testing.T) {
 	c := New()
 	var seen []string
-	c.Follow(func() { seen = append(seen, c.Text("timeout")+" "+c.Text("hz")) })
-	c.OnChange("hz", func() { seen = append(seen, "hz") })
+	c.View().Follow(func() { seen = append(seen, c.Text("timeout")+" "+c.Text("hz")) })
+	c.View().OnChange("hz", func() { seen = append(seen, "hz") })
 	require.Equal(t, []string{"0 10"}, seen)
 	for _, set := range []string{"timeout 5", "timeout 5", "timeout 6 hz abc", "hz 20 timeout 7", "timeout"} {
 		_ = c.Set(bytesOf(strings.Fields(set)))
@@ -107,7 +108,7 @@ func TestOnChange(t *testing.T) {
 	c := New()
 	var calls []string
 	for _, name := range []string{"timeout", "hz", "busy-reply-threshold"} {
-		c.OnChange(name, func() { calls = append(calls, name+" "+c.Text(name)) })
+		c.View().OnChange(name, func() { calls = append(calls, name+" "+c.Text(name)) })
 	}
 	for _, tc := range []struct {
 		set  string
@@ -130,14 +131,14 @@ func TestOnChange(t *testing.T) {
 func TestOnTry(t *testing.T) {
 	c := New()
 	var calls []string
-	c.OnTry("timeout", func() error { calls = append(calls, "timeout "+c.Text("timeout")); return nil })
-	c.OnTry("hz", func() error {
+	c.View().OnTry("timeout", func() error { calls = append(calls, "timeout "+c.Text("timeout")); return nil })
+	c.View().OnTry("hz", func() error {
 		if c.Int("hz") == 13 {
 			return errors.New("it is unlucky")
 		}
 		return nil
 	})
-	c.OnChange("maxclients", func() { calls = append(calls, "changed") })
+	c.View().OnChange("maxclients", func() { calls = append(calls, "changed") })
 	err := c.Set(bytesOf(strings.Fields("timeout 5 maxclients 77 hz 13")))
 	require.EqualError(t, err, "CONFIG SET failed (possibly related to argument 'hz') - it is unlucky")
 	require.Equal(t, []string{"timeout 5", "timeout 0"}, calls)
@@ -152,7 +153,7 @@ func TestOnTry(t *testing.T) {
 func TestOnChangeConcurrentSets(t *testing.T) {
 	c := New()
 	var cached int64 // calls never overlap: no lock
-	c.OnChange("timeout", func() { cached = c.Int("timeout") })
+	c.View().OnChange("timeout", func() { cached = c.Int("timeout") })
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -215,4 +216,36 @@ func TestCompareDetectsDifferences(t *testing.T) {
 	} {
 		require.Equal(t, tc.ok, tc.c.difference(tc.got) == "", name)
 	}
+}
+
+// TestViewEnds: after End no function of the view is called, and those of others are.
+func TestViewEnds(t *testing.T) {
+	c := New()
+	var calls []string
+	ended, other := c.View(), c.View()
+	for name, v := range map[string]*View{"ended": ended, "other": other} {
+		v.Follow(func() { calls = append(calls, name+" follows") })
+		v.OnChange("timeout", func() { calls = append(calls, name+" changes") })
+		v.OnTry("timeout", func() error { calls = append(calls, name+" tries"); return nil })
+	}
+	ended.End()
+	ended.End()
+	calls = nil
+	require.NoError(t, c.Set(bytesOf([]string{"timeout", "5"})))
+	require.Equal(t, []string{"other tries", "other follows", "other changes"}, calls)
+	require.Equal(t, "5", ended.Text("timeout"))
+}
+
+// TestEndWaits: End returns after the function that is running. The race detector sees it if not.
+func TestEndWaits(t *testing.T) {
+	c := New()
+	v, begun, ended := c.View(), make(chan struct{}), make(chan error)
+	calls := 0
+	v.OnChange("timeout", func() { close(begun); runtime.Gosched(); calls++ })
+	go func() { ended <- c.Set(bytesOf([]string{"timeout", "5"})) }()
+	<-begun
+	v.End()
+	calls++
+	require.NoError(t, <-ended)
+	require.Equal(t, 2, calls)
 }

@@ -32,10 +32,10 @@ func ExampleFileError_Report() {
 	// zlimit is not a cluster node: only 'no' is accepted
 }
 
-// Set sets all values or none, and calls the OnChange functions.
+// Set sets all values or none, and calls the OnChange functions of its views.
 func ExampleConfig_Set() {
 	c := config.New()
-	c.OnChange("timeout", func() { fmt.Println("timeout is now", c.Int("timeout")) })
+	c.View().OnChange("timeout", func() { fmt.Println("timeout is now", c.Int("timeout")) })
 	set := func(words ...string) {
 		pairs := make([][]byte, len(words))
 		for i, word := range words {

@@ -69,15 +69,12 @@ func (c *Config) notify(changed []entry) {
 	if len(changed) == 0 {
 		return
 	}
-	c.mu.RLock()
-	caches := c.followers
-	c.mu.RUnlock()
-	for _, fn := range caches {
-		fn()
+	for _, call := range c.hooksOf(afterAny, 0) {
+		_ = call() // they do not fail
 	}
 	for _, n := range changed {
-		for _, fn := range c.onChangeOf(n) {
-			fn()
+		for _, call := range c.hooksOf(onChange, n.index) {
+			_ = call()
 		}
 	}
 }
@@ -87,10 +84,10 @@ func (c *Config) notify(changed []entry) {
 func (c *Config) runOnTry(changed []entry, before []value) error {
 	var tried []func() error
 	for _, n := range changed {
-		for _, fn := range c.onTryOf(n) {
-			err := fn()
+		for _, call := range c.hooksOf(onTry, n.index) {
+			err := call()
 			if err == nil {
-				tried = append(tried, fn)
+				tried = append(tried, call)
 				continue
 			}
 			c.restore(changed, before)
@@ -111,18 +108,6 @@ func (c *Config) restore(changed []entry, before []value) {
 	for _, n := range changed {
 		c.values[n.index] = before[n.index]
 	}
-}
-
-func (c *Config) onChangeOf(n entry) []func() {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.onChange[n.index]
-}
-
-func (c *Config) onTryOf(n entry) []func() error {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.onTry[n.index]
 }
 
 // settable looks the names up, and refuses those that cannot be set. The error

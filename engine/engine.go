@@ -87,7 +87,7 @@ type Options struct {
 // An Engine is a keyspace, a command table and the sessions that use them. Its
 // methods may be called concurrently unless they say otherwise.
 type Engine struct {
-	cfg     *config.Config
+	cfg     *config.View
 	clock   *clock.Clock
 	store   *store.Store
 	scripts *scripting.Engine
@@ -153,10 +153,11 @@ func New(o Options) *Engine {
 	if o.Config == nil {
 		o.Config = config.New()
 	}
-	logger := Logger(o.Config, o.Log)
+	cfg := o.Config.View()
+	logger := Logger(cfg, o.Log)
 	var e *Engine
 	e = &Engine{
-		cfg: o.Config, clock: o.Clock, options: o, log: logger,
+		cfg: cfg, clock: o.Clock, options: o, log: logger,
 		store: store.New(),
 		scripts: scripting.New(scripting.Options{
 			Log:      scriptLog(logger),
@@ -234,7 +235,7 @@ func newRunID() string {
 
 // Logger returns a logger that passes records to l, as far as loglevel admits, now and
 // after CONFIG SET. A nil l drops them.
-func Logger(c *config.Config, l *slog.Logger) *slog.Logger {
+func Logger(c *config.View, l *slog.Logger) *slog.Logger {
 	if l == nil {
 		return logging.AtLeast(nil, logging.Nothing)
 	}

@@ -36,7 +36,7 @@ func (e *Engine) info(c *commands.Ctx) resp.Value {
 	caller(c).flush()
 	f := info.Facts{
 		NowUs: c.NowUs, StartUs: e.startUs, RunID: e.runID, Version: Version, Redis: RedisVersion,
-		Config: e.cfg, Table: e.table, Stats: &e.stats,
+		Config: e.cfg.Config, Table: e.table, Stats: &e.stats,
 		ShutdownInMs: e.shutdownInMs(),
 	}
 	if report.Needs(info.Server) {

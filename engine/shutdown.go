@@ -302,5 +302,7 @@ func (e *Engine) Close() error {
 		close(f.over)
 	}
 	e.repl.master.Close()
-	return e.storage.Close()
+	err := e.storage.Close()
+	e.cfg.End()
+	return err
 }

@@ -165,7 +165,7 @@ func TestCloseWithinAbortsRunningCommands(t *testing.T) {
 	t.Parallel()
 	cfg := config.New()
 	release := make(chan struct{})
-	cfg.OnChange("loglevel", func() { <-release }) // a command that runs until the test closes release
+	cfg.View().OnChange("loglevel", func() { <-release }) // a command that runs until the test closes release
 	srv, served, _ := serveWith(t, cfg)
 	busy, idle := connect(t, srv), connect(t, srv)
 	require.Equal(t, "+PONG", idle.call(t, "PING"))
@@ -224,7 +224,7 @@ func TestShutdownAnswersCommandsReceivedMeanwhile(t *testing.T) {
 	t.Parallel()
 	cfg := config.New()
 	release := make(chan struct{})
-	cfg.OnChange("loglevel", func() { <-release })
+	cfg.View().OnChange("loglevel", func() { <-release })
 	srv, served, _ := serveWith(t, cfg)
 	c := connect(t, srv)
 	require.NoError(t, c.sendRaw([]byte("CONFIG SET loglevel debug\r\n")))
@@ -401,7 +401,7 @@ func TestClientKillAll(t *testing.T) {
 func TestPanicEndsOneClient(t *testing.T) {
 	t.Parallel()
 	cfg := config.New()
-	cfg.OnChange("loglevel", func() { panic("planted") })
+	cfg.View().OnChange("loglevel", func() { panic("planted") })
 	srv, _, logged := serveWith(t, cfg)
 	bystander, c := connect(t, srv), connect(t, srv)
 	require.Equal(t, "+PONG", bystander.call(t, "PING"))

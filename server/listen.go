@@ -22,19 +22,17 @@ func (s *Server) listen(freePort bool) error {
 	for _, wanted := range s.portsAtStart(freePort) {
 		listeners, err := s.listenTCP(cfg.Strings("bind"), wanted)
 		if err != nil {
-			closeAll(s.tcpListeners)
 			return err
 		}
 		s.tcpListeners = append(s.tcpListeners, listeners...)
-	}
-	for _, b := range s.tcpListeners {
-		s.listeners = append(s.listeners, b.Listener)
+		for _, l := range listeners {
+			s.listeners = append(s.listeners, l.Listener)
+		}
 	}
 	path := cfg.String("unixsocket")
 	if path != "" {
 		l, err := listenUnix(path, fs.FileMode(cfg.Int("unixsocketperm")))
 		if err != nil {
-			closeAll(s.tcpListeners)
 			return err
 		}
 		s.listeners = append(s.listeners, l)

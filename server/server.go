@@ -66,7 +66,7 @@ type Options struct {
 // and Close or a client's SHUTDOWN ends it. Do needs neither a listener nor Serve.
 // All methods may be called concurrently.
 type Server struct {
-	cfg           *config.Config
+	cfg           *config.View
 	log           *slog.Logger // Options.Log, limited by loglevel
 	engine        *engine.Engine
 	intercept     Intercept
@@ -110,18 +110,26 @@ func Listen(o Options) (*Server, error) {
 		}
 	}
 	s := New(o)
-	if s.ownsEngine {
-		if err := s.engine.LoadUsers(); err != nil {
-			return nil, err
-		}
-		if err := s.engine.Open(); err != nil {
-			return nil, err
-		}
-	}
-	if err := errors.Join(s.reserveDescriptors(), s.listen(o.FreePort)); err != nil {
-		return nil, errors.Join(err, s.engine.Close())
+	if err := s.start(o.FreePort); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// start opens what Serve needs.
+func (s *Server) start(freePort bool) error {
+	if s.ownsEngine {
+		if err := s.engine.LoadUsers(); err != nil {
+			return err
+		}
+		if err := s.engine.Open(); err != nil {
+			return err
+		}
+	}
+	if err := s.reserveDescriptors(); err != nil {
+		return err
+	}
+	return s.listen(freePort)
 }
 
 // New returns a server without listeners. Clients connect through listeners passed
@@ -135,8 +143,9 @@ func New(o Options) *Server {
 	if o.Clock == nil {
 		o.Clock = zlimit.SystemClock()
 	}
+	cfg := o.Config.View()
 	s := &Server{
-		cfg: o.Config, log: engine.Logger(o.Config, o.Log), intercept: o.Intercept, noCron: o.NoCron,
+		cfg: cfg, log: engine.Logger(cfg, o.Log), intercept: o.Intercept, noCron: o.NoCron,
 		lingerTimeout: lingerTimeout, orderTimeout: orderTimeout, tlsTimeout: handshakeTimeout,
 		conns: make(map[*conn]struct{}),
 		done:  make(chan struct{}), loaded: make(chan struct{}),
@@ -144,7 +153,7 @@ func New(o Options) *Server {
 	if s.engine = o.Engine; s.engine == nil {
 		s.engine = engine.New(engine.Options{
 			Upstream: s.openUpstream(),
-			Config:   s.cfg,
+			Config:   o.Config,
 			Clock:    o.Clock,
 			Shutdown: func() { go func() { _ = s.Close() }() },
 			Log:      o.Log,
@@ -482,6 +491,7 @@ func (s *Server) Close() error {
 			}
 		})
 	}
+	s.cfg.End()
 	return err
 }
 

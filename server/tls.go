@@ -29,7 +29,7 @@ var tlsDirectives = []string{
 func (s *Server) loadTLS() error {
 	s.tlsMu.Lock()
 	defer s.tlsMu.Unlock()
-	server, client, err := newTLS(s.cfg)
+	server, client, err := newTLS(s.cfg.Config)
 	if err != nil || server == nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func parseWait(words []string) (replicas int, timeout time.Duration, err error) 
 
 // openUpstream returns the upstream of the directives, or nil.
 func (s *Server) openUpstream() engine.Upstream {
-	o, ok, err := upstreamOptions(s.cfg)
+	o, ok, err := upstreamOptions(s.cfg.Config)
 	if err != nil {
 		panic("server: " + err.Error())
 	}

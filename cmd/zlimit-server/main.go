@@ -106,7 +106,7 @@ func serve(cfg *config.Config, stdin io.Reader, stdout io.Writer) error {
 			return fmt.Errorf("cannot write %s: %w", f.directive, err)
 		}
 	}
-	cfg.OnChange("port", func() {
+	cfg.View().OnChange("port", func() {
 		if err := writeNumber(portFile, srv.Port()); err != nil {
 			logger.Warn("cannot write port-file", "error", err)
 		}

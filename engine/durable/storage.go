@@ -16,7 +16,7 @@ import (
 
 // Options configures a Storage. Fields are required unless they say otherwise.
 type Options struct {
-	Config *config.Config
+	Config *config.View // its owner ends it
 	Clock  *clock.Clock
 	Store  *store.Store
 
@@ -89,7 +89,7 @@ type History struct {
 // its methods say.
 type Storage struct {
 	options Options
-	cfg     *config.Config
+	cfg     *config.View
 	clock   *clock.Clock
 	store   *store.Store
 
