@@ -226,7 +226,7 @@ func (u *Upstream) judge(x *unit, due time.Time) (again, later bool) {
 	verdict := x.verdict()
 	if !isError(verdict) {
 		x.node.down.serves(x)
-		x.reply = x.last().reply
+		x.answered()
 		return false, false
 	}
 	switch redirects[code(verdict)] {
@@ -341,7 +341,7 @@ func (u *Upstream) finish(x *unit) {
 	}
 	if x.err != nil {
 		u.counts.errors.Add(1)
-		x.reply = errorReply("UPSTREAM " + x.err.Error())
+		x.reply, x.long = errorReply("UPSTREAM "+x.err.Error()), nil
 		if x.limit != nil {
 			u.locals.failed(x.limit)
 		}
@@ -360,7 +360,7 @@ func (u *Upstream) finish(x *unit) {
 		if x.err == nil && !x.isTransaction() {
 			u.scripts.learn(x.call.Cmd, x.call.Args, x.reply)
 		}
-		x.call.Reply = x.reply
+		x.call.Reply, x.call.Long = x.reply, x.long
 	}
 }
 
