@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -81,7 +82,8 @@ func TestGatewayReplyBeyondClientMemory(t *testing.T) {
 // Long replies come in their order among short ones, messages, and those of the gateway itself.
 func TestGatewayLongReplies(t *testing.T) {
 	t.Parallel()
-	_, w := gatewayOver(t, upstreamFor(t))
+	up := upstreamFor(t)
+	_, w := gatewayOver(t, up)
 	bulk := func(s string) string { return fmt.Sprintf("$%d\r\n%s", len(s), s) }
 	sizes := []int{0, 1, 23, 24, 4080, 4090, 4096, 4097, 65_536, 300_000}
 	var input, want []string
@@ -104,9 +106,19 @@ func TestGatewayLongReplies(t *testing.T) {
 		got := w.reply(t)
 		require.True(t, reply == got, "%d: %.60q is not %.60q", i, got, reply)
 	}
+	mixed := []string{"MULTI", mget, "RL.ALLOW r 1 1m", mget, "EXEC"}
+	require.NoError(t, w.sendRaw([]byte(strings.Join(mixed, "\r\n")+"\r\n")))
+	for _, reply := range []string{"+OK", "+QUEUED", "+QUEUED", "+QUEUED", "*3\r\n" + array +
+		"\r\n*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:60000\r\n" + array} {
+		got := w.reply(t)
+		require.True(t, reply == got, "%.60q is not %.60q", got, reply)
+	}
 	long := strings.Repeat("e", 10_000)
 	reply := w.call(t, "EVAL", "return redis.error_reply(ARGV[1])", "0", long)
 	require.Contains(t, reply, long, "errors are whole")
+	sha := strings.TrimPrefix(connect(t, up).call(t, "SCRIPT", "LOAD", "return 1"), "$40\r\n")
+	exists := append([]string{"SCRIPT", "EXISTS"}, slices.Repeat([]string{sha}, 2000)...)
+	require.Equal(t, "*2000"+strings.Repeat("\r\n:1", 2000), w.call(t, exists...))
 }
 
 // answers starts a server that answers each command with reply, if GET or EXEC, or a short text.

@@ -125,8 +125,33 @@ func setReply(c *call.Call, b *resp.Blocks) {
 	c.Reply = b.Bytes()
 }
 
-// flatten brings the unit's reply in one piece.
-func (x *unit) flatten() []byte {
+// setArray makes an array of raw elements the reply of a call.
+func setArray(c *call.Call, elems [][]byte) {
+	size := 0
+	for _, e := range elems {
+		size += len(e)
+	}
+	if size <= resp.LongText {
+		c.Reply = arrayOf(elems)
+		return
+	}
+	out := arrayHead(len(elems))
+	for _, e := range elems {
+		_, _ = out.Write(e)
+	}
+	setReply(c, out)
+}
+
+// flatten brings the item's reply in one piece.
+func (it *item) flatten() []byte {
+	if r := &it.reading; r.long != nil {
+		it.reply, r.long = r.long.Bytes(), nil
+	}
+	return it.reply
+}
+
+// whole brings the unit's reply in one piece.
+func (x *unit) whole() []byte {
 	if x.long != nil {
 		x.reply, x.long = x.long.Bytes(), nil
 	}

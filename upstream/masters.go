@@ -209,7 +209,7 @@ func (u *Upstream) scriptExists(c *call.Call, t *topology, due time.Time) {
 		exists := u.scripts.source(sha) != ""
 		if !exists {
 			exists = !slices.ContainsFunc(units, func(x *unit) bool {
-				e := elements(x.flatten())
+				e := elements(x.whole())
 				return i >= len(e) || string(bytes.TrimSpace(e[i])) != ":1"
 			})
 		}

@@ -64,6 +64,7 @@ func (r *reading) count(n int64) {
 	r.dropped = true
 	if r.long != nil {
 		r.long.Free()
+		r.long = nil
 	} else if !isError(r.head) && len(r.head) > resp.LongText {
 		r.head = slices.Clone(r.head[:resp.LongText])
 	}

@@ -352,7 +352,7 @@ func (u *Upstream) finish(x *unit) {
 	case x.limit != nil && x.err == nil:
 		x.call.Reply = u.limits.reply(x)
 	case x.limits != nil && x.err == nil:
-		x.call.Reply = u.limits.replies(x)
+		u.limits.replies(x)
 	case x.call.Cmd.Group == "rate-limit" && bytes.HasPrefix(x.reply, []byte("-ERR unknown command")):
 		// RL.EXPLAIN and RL.SIM are no functions.
 		x.call.Reply = errorReply("ERR '" + x.call.Cmd.FullName() + "' needs an upstream that is zlimit")

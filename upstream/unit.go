@@ -115,7 +115,7 @@ func (x *unit) forwarded() reading {
 	if x.limit != nil {
 		return reading{}
 	}
-	return reading{bound: x.call.Bound, blocks: len(x.limits) == 0}
+	return reading{bound: x.call.Bound, blocks: true}
 }
 
 // answered makes the reply of the last item the unit's.
@@ -163,7 +163,7 @@ func (x *unit) verdict() []byte {
 			}
 		}
 	default:
-		if refusal := x.refusedInside(last); refusal != nil {
+		if refusal := x.refusedInside(); refusal != nil {
 			return refusal
 		}
 	}
@@ -172,11 +172,11 @@ func (x *unit) verdict() []byte {
 
 // refusedInside returns why the decisions of a transaction have not run, if EXEC's reply says that nothing
 // has changed: its node is a replica, where nothing does, or has no functions, and there are only decisions.
-func (x *unit) refusedInside(reply []byte) []byte {
+func (x *unit) refusedInside() []byte {
 	if len(x.limits) == 0 {
 		return nil
 	}
-	elems := elements(reply)
+	elems := elements(x.last().flatten())
 	if len(elems) != len(x.queue) {
 		return nil
 	}
