@@ -303,10 +303,10 @@ func (s *Session) forwardedReply(c *call.Call) resp.Value {
 	switch {
 	case len(c.Reply) == 0:
 		return resp.None
-	case c.Bound.Passed():
-		return resp.Null // which is not sent
 	case c.Degraded:
 		return s.answerDegraded(c)
+	case c.Bound.Passed():
+		return resp.Null // which is not sent
 	}
 	if c.Reply[0] == '-' {
 		return resp.Error(string(c.Reply[1:max(1, len(c.Reply)-2)]))

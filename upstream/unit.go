@@ -109,8 +109,7 @@ func unwrap(reply []byte) []byte {
 	return reply[at+len(": "):]
 }
 
-// forwarded returns a reading for the reply of a command that the caller gets as it is; those of our functions
-// are short.
+// forwarded returns a reading for the reply to a command of the caller; those of our functions are short.
 func (x *unit) forwarded() reading {
 	if x.limit != nil {
 		return reading{}

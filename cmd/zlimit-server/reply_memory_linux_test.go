@@ -259,7 +259,8 @@ func TestRepliesResident(t *testing.T) {
 // runForReplies runs a server with a limit of replies in MB, 0 for none, and fills it.
 func runForReplies(t *testing.T, outputMB int, environment string, words ...string) *process {
 	t.Helper()
-	p := prepare(t, append(words, "--client-output-buffer-limit", fmt.Sprintf("normal %dmb 0 0", outputMB))...)
+	limit := fmt.Sprintf("normal %dmb 0 0", outputMB)
+	p := prepare(t, append(words, "--client-output-buffer-limit", limit)...)
 	p.cmd.Env = append(os.Environ(), environment)
 	p.run(t)
 	p.readGreeting(t, p.stdout)
