@@ -107,6 +107,12 @@ func TestGatewayLongReplies(t *testing.T) {
 		got := w.reply(t)
 		require.True(t, reply == got, "%d: %.60q is not %.60q", i, got, reply)
 	}
+	other := []string{"WATCH w", "MULTI", mget, "RL.ALLOW w 1 1m", "SELECT 3", "EXEC", "SET there 1", "SELECT 0"}
+	require.NoError(t, w.sendRaw([]byte(strings.Join(other, "\r\n")+"\r\n")))
+	for range other {
+		w.reply(t)
+	}
+	require.Equal(t, ":0", w.call(t, "EXISTS", "there"), "EXEC has selected database 3")
 	mixed := []string{"MULTI", mget, "RL.ALLOW r 1 1m", mget, "EXEC"}
 	require.NoError(t, w.sendRaw([]byte(strings.Join(mixed, "\r\n")+"\r\n")))
 	for _, reply := range []string{"+OK", "+QUEUED", "+QUEUED", "+QUEUED", "*3\r\n" + array +

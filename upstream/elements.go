@@ -110,16 +110,13 @@ func (r *rawReader) array() int {
 }
 
 // arrayHead returns the beginning of an array of n elements.
-func arrayHead(n int) *resp.Blocks {
-	out := &resp.Blocks{}
-	_, _ = out.Write(resp.AppendHead(nil, resp.KindArray, int64(n), resp.RESP2))
-	return out
-}
+func arrayHead(n int) []byte { return resp.AppendHead(nil, resp.KindArray, int64(n), resp.RESP2) }
 
-// setReply makes b the reply of a call.
-func setReply(c *call.Call, b *resp.Blocks) {
+// setElements makes an array the reply of a call: n elements, which are all of b.
+func setElements(c *call.Call, n int, b *resp.Blocks) {
+	b.PrependBytes(arrayHead(n))
 	if b.Size() > resp.LongText {
-		c.Reply, c.Long = []byte("*"), b
+		c.Reply, c.Long = arrayHead(n), b
 		return
 	}
 	c.Reply = b.Bytes()
@@ -135,11 +132,11 @@ func setArray(c *call.Call, elems [][]byte) {
 		c.Reply = arrayOf(elems)
 		return
 	}
-	out := arrayHead(len(elems))
+	out := &resp.Blocks{}
 	for _, e := range elems {
 		_, _ = out.Write(e)
 	}
-	setReply(c, out)
+	setElements(c, len(elems), out)
 }
 
 // flatten brings the item's reply in one piece.

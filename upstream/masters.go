@@ -169,7 +169,7 @@ func (u *Upstream) keys(c *call.Call, t *topology, due time.Time) {
 		x.keys = max(readers[i].array(), 0)
 		n += x.keys
 	}
-	out := arrayHead(n)
+	out := &resp.Blocks{}
 	for i, x := range units {
 		for range x.keys {
 			if !readers[i].next(out) {
@@ -178,7 +178,7 @@ func (u *Upstream) keys(c *call.Call, t *topology, due time.Time) {
 			}
 		}
 	}
-	setReply(c, out)
+	setElements(c, n, out)
 }
 
 // randomKey is RANDOMKEY: of a random master that has a key.
@@ -276,14 +276,14 @@ func (u *Upstream) scan(c *call.Call, t *topology, due time.Time) {
 	case at+1 < len(t.masters):
 		next = uint64(at + 1) // which begins there
 	}
-	out := arrayHead(2)
+	out := &resp.Blocks{}
 	cursorReply := resp.Bulk(strconv.FormatUint(next, 10))
 	out.Append(&cursorReply, c.Proto)
 	if !page.next(out) {
 		c.Reply = x.unexpected()
 		return
 	}
-	setReply(c, out)
+	setElements(c, 2, out)
 }
 
 // maxMasters is how many masters a cursor of SCAN can say. A Redis' cursor has as many bits as its

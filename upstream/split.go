@@ -105,14 +105,14 @@ func (s *split) add(x *unit) {
 
 // mergeValues sets the reply to the values of all parts, in the order of the keys.
 func (s *split) mergeValues() {
-	out := arrayHead(len(s.parts))
+	out := &resp.Blocks{}
 	for _, x := range s.parts {
 		if !x.values.next(out) {
 			s.call.Reply = x.unexpected()
 			return
 		}
 	}
-	setReply(s.call, out)
+	setElements(s.call, len(s.parts), out)
 }
 
 // unexpected returns the error reply for a unit whose reply has not the form that its command's has.
