@@ -107,7 +107,9 @@ func TestGatewayLongReplies(t *testing.T) {
 		got := w.reply(t)
 		require.True(t, reply == got, "%d: %.60q is not %.60q", i, got, reply)
 	}
-	other := []string{"WATCH w", "MULTI", mget, "RL.ALLOW w 1 1m", "SELECT 3", "EXEC", "SET there 1", "SELECT 0"}
+	other := []string{
+		"WATCH w", "MULTI", mget, "RL.ALLOW w 1 1m", "SELECT 3", "EXEC", "SET there 1", "SELECT 0",
+	}
 	require.NoError(t, w.sendRaw([]byte(strings.Join(other, "\r\n")+"\r\n")))
 	for range other {
 		w.reply(t)
