@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 		"upstream/call", "upstream/local", "upstream/ratelimit", "commands", "limiter", "resp",
 	},
 	"upstream/local":      {"limiter"},
-	"upstream/call":       {"commands"},
+	"upstream/call":       {"commands", "resp"},
 	"upstream/export":     {"upstream", "persist/rdb"},
 	"upstream/directives": {"config", "upstream"},
 	"engine/stats":        {"engine/stats/topk", "commands", "store", "resp", "clock", "words"},

@@ -13,12 +13,32 @@ import (
 // What passes a bound is dropped, and Exceeded says so. A command goes on to its end all the same, since its
 // effects do not depend on its reply; one that only reads may stop when Builder.Add returns false.
 type Output struct {
-	Encodes bool          // the reply goes to a client, so it may be encoded in parts
-	Limit   int64         // bytes; 0: none
-	Shared  *atomic.Int64 // bytes that all clients together may take, 0 for no bound; nil: none
+	Encodes bool // the reply goes to a client, so it may be encoded in parts
+	OutputBounds
 
 	bytes    int64
 	exceeded bool
+}
+
+// OutputBounds are the bounds of a reply.
+type OutputBounds struct {
+	Limit  int64         // bytes; 0: none
+	Shared *atomic.Int64 // bytes that all clients together may take, 0 for no bound; nil: none
+}
+
+// Bounded reports whether there is a bound.
+func (b *OutputBounds) Bounded() bool { return b.Limit > 0 || b.Shared != nil && b.Shared.Load() > 0 }
+
+// Passed reports whether a reply of so many bytes has passed a bound.
+func (b *OutputBounds) Passed(bytes int64) bool {
+	if b.Limit > 0 && bytes >= b.Limit {
+		return true
+	}
+	if b.Shared == nil {
+		return false
+	}
+	shared := b.Shared.Load()
+	return shared > 0 && bytes >= shared
 }
 
 // Reset forgets the reply so far.
@@ -30,18 +50,13 @@ func (o *Output) Exceeded() bool { return o.exceeded }
 // Bytes returns how much was encoded, and what is held besides, at the least.
 func (o *Output) Bytes() int64 { return o.bytes }
 
-// Limited reports whether there is a bound.
-func (o *Output) Limited() bool { return o.Limit > 0 || o.Shared != nil && o.Shared.Load() > 0 }
+// Exceed notes that a reply made elsewhere has passed a bound with so many bytes.
+func (o *Output) Exceed(bytes int64) { o.bytes, o.exceeded = bytes, true }
 
 // grow adds n bytes. It reports whether they are within the bounds.
 func (o *Output) grow(n int) bool {
 	o.bytes += int64(n)
-	if o.exceeded || o.Limit > 0 && o.bytes >= o.Limit {
-		o.exceeded = true
-	} else if o.Shared != nil {
-		shared := o.Shared.Load()
-		o.exceeded = shared > 0 && o.bytes >= shared
-	}
+	o.exceeded = o.exceeded || o.Passed(o.bytes)
 	return !o.exceeded
 }
 

@@ -89,7 +89,8 @@ func TestBuilderKeepsTheBound(t *testing.T) {
 	long := strings.Repeat("x", 3*resp.LongText)
 	for name, text := range map[string]string{"short": "element", "long": long} {
 		for _, encodes := range []bool{false, true} {
-			c := &Ctx{Proto: resp.RESP2, Out: Output{Encodes: encodes, Limit: 1 << 20}}
+			c := &Ctx{Proto: resp.RESP2, Out: Output{Encodes: encodes}}
+			c.Out.Limit = 1 << 20
 			outer := c.Build(2)
 			inner, added := c.Build(0), 0
 			for inner.Add(c.Copy([]byte(text))) {

@@ -7,6 +7,7 @@ import (
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/upstream/call"
 )
 
 // A Blocked is the wait of a session whose command found no key, until its reply.
@@ -64,8 +65,11 @@ func (s *Session) Resume() resp.Value {
 	if pos, ok := s.engine.storage.End(); ok {
 		s.written = pos // what it was served is in another session's group
 	}
+	if b.awaited != nil && b.awaited.forwarded != nil {
+		s.countForwarded(b.awaited.forwarded)
+	}
 	if b.silent {
-		return resp.None
+		return s.bound(resp.None)
 	}
 	return s.bound(b.reply)
 }
@@ -258,6 +262,8 @@ type future struct {
 	timedOut func() resp.Value
 
 	over chan struct{} // closed when the wait has ended
+
+	forwarded *call.Call // whose reply run returns; nil: of none
 }
 
 // Await blocks the session, as on a key, until run returns the reply, for timeoutMs

@@ -230,13 +230,16 @@ func (s *Session) Do(args [][]byte) resp.Value {
 			s.endCaching(args)
 		}
 		reply = s.applyReplyMode(reply)
-		reply = s.bound(reply)
 		if s.forward != nil && !s.deferred && len(s.forward.calls) > 0 {
 			s.forwardBefore() // a refusal follows their replies
 		}
+		reply = s.bound(reply)
 	}
 	if len(s.before) > 0 {
-		return s.withMail(reply)
+		reply = s.withMail(reply)
+	}
+	if s.forward != nil && s.forward.before != nil {
+		return s.behindForwarded(reply)
 	}
 	return reply
 }

@@ -52,6 +52,8 @@ type forwarding struct {
 	calls  []*call.Call // to be run by ForwardBatch
 	muted  []bool       // by call: CLIENT REPLY drops the reply
 	bytes  int
+	bound  *call.Bound  // of the calls; nil: none
+	before *resp.Blocks // to send before Session.before, if there are long replies; nil: none
 	watch  call.Watch
 }
 
@@ -132,7 +134,7 @@ func (s *Session) showForwarded(place call.Place, cmd *commands.Command, args []
 func (s *Session) newCall(cmd *commands.Command, args [][]byte) *call.Call {
 	return &call.Call{
 		Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.proto,
-		Settings: s.engine.settings.Load(),
+		Settings: s.engine.settings.Load(), Bound: call.NewBound(s.ctx.Out.OutputBounds),
 	}
 }
 
@@ -144,9 +146,12 @@ func (s *Session) collectCall(cmd *commands.Command, args [][]byte, queue []call
 	for _, a := range args {
 		f.bytes += len(a)
 	}
+	if len(f.calls) == 0 {
+		f.bound = call.NewBound(s.ctx.Out.OutputBounds)
+	}
 	f.calls = append(f.calls, &call.Call{
 		Cmd: cmd, Args: kept.args, Queue: queue, DB: s.ctx.DBIndex, Proto: s.proto,
-		Settings: s.engine.settings.Load(),
+		Settings: s.engine.settings.Load(), Bound: f.bound,
 	})
 	f.muted = append(f.muted, s.quiet())
 }
@@ -157,7 +162,12 @@ func (s *Session) ForwardBatch() resp.Value {
 	if s.forward == nil || len(s.forward.calls) == 0 {
 		return resp.None
 	}
-	return resp.Encoded(s.appendForwarded(nil))
+	var out forwardedReplies
+	s.appendForwarded(&out)
+	if out.long != nil {
+		return s.bound(resp.Streamed(out.long))
+	}
+	return s.bound(resp.Encoded(out.short))
 }
 
 // forwardNow runs the collected calls. It returns the reply of the last, and those before it precede it.
@@ -175,10 +185,56 @@ func (s *Session) forwardNow() resp.Value {
 }
 
 // forwardBefore runs the collected calls, so that their replies precede that of the command under way.
-func (s *Session) forwardBefore() { s.before = append(s.before, s.appendForwarded(nil)...) }
+func (s *Session) forwardBefore() {
+	out := forwardedReplies{s.before, s.forward.before}
+	if out.long != nil {
+		out.toBlocks()
+	}
+	s.appendForwarded(&out)
+	s.before, s.forward.before = out.short, out.long
+}
 
-// appendForwarded runs the collected calls and appends their replies.
-func (s *Session) appendForwarded(b []byte) []byte {
+// behindForwarded returns a reply behind the long ones of forwardBefore.
+func (s *Session) behindForwarded(reply resp.Value) resp.Value {
+	before := s.forward.before
+	s.forward.before = nil
+	if s.ctx.Out.Exceeded() {
+		before.Free()
+		return resp.None
+	}
+	if reply.Kind() != resp.KindNone {
+		before.Append(&reply, s.proto)
+	}
+	return resp.Streamed(before)
+}
+
+// forwardedReplies are the encoded replies of a batch.
+type forwardedReplies struct {
+	short []byte
+	long  *resp.Blocks // precedes short; nil: there was no long reply
+}
+
+// add appends a reply.
+func (r *forwardedReplies) add(v *resp.Value, proto int) {
+	if r.long == nil && len(r.short) < resp.BlockSize && v.Kind() != resp.KindStream {
+		r.short = resp.Append(r.short, v, proto)
+		return
+	}
+	r.toBlocks()
+	r.long.Append(v, proto)
+}
+
+// toBlocks moves short behind long.
+func (r *forwardedReplies) toBlocks() {
+	if r.long == nil {
+		r.long = &resp.Blocks{}
+	}
+	_, _ = r.long.Write(r.short)
+	r.short = nil
+}
+
+// appendForwarded runs the collected calls and appends their replies, unless these have passed a bound.
+func (s *Session) appendForwarded(out *forwardedReplies) {
 	s.runForwarded()
 	f := s.forward
 	for i, c := range f.calls {
@@ -186,12 +242,11 @@ func (s *Session) appendForwarded(b []byte) []byte {
 		if v.IsError() {
 			s.countForwardedError(c)
 		}
-		if !f.muted[i] {
-			b = resp.Append(b, &v, c.Proto)
+		if !f.muted[i] && !c.Bound.Passed() {
+			out.add(&v, c.Proto)
 		}
 	}
 	s.endForwarded()
-	return b
 }
 
 // countForwardedError counts the failure of a call that dispatch has counted as one that succeeded.
@@ -220,12 +275,28 @@ func (s *Session) runForwarded() {
 func (s *Session) endForwarded() {
 	f := s.forward
 	clear(f.calls)
-	f.calls, f.muted, f.bytes = f.calls[:0], f.muted[:0], 0
+	f.calls, f.muted, f.bytes, f.bound = f.calls[:0], f.muted[:0], 0, nil
 	f.queue.end()
 }
 
-// forwarded returns the reply of a call that was run, and counts its decisions.
+// forwarded returns the reply of a call that was run, counts its decisions, and notes whether it has passed
+// the session's bounds.
 func (s *Session) forwarded(c *call.Call) resp.Value {
+	reply := s.forwardedReply(c)
+	s.countForwarded(c)
+	return reply
+}
+
+// countForwarded notes whether a call has passed the session's bounds.
+func (s *Session) countForwarded(c *call.Call) {
+	if c.Bound.Passed() {
+		s.ctx.Out.Exceed(c.Bound.Bytes())
+	}
+}
+
+// forwardedReply returns the reply of a call that was run, and counts its decisions. It may be called beside
+// the session unless there are any.
+func (s *Session) forwardedReply(c *call.Call) resp.Value {
 	if c.Decided != nil {
 		s.countDecided(c)
 	}
@@ -234,11 +305,19 @@ func (s *Session) forwarded(c *call.Call) resp.Value {
 		return resp.None
 	case c.Degraded:
 		return s.answerDegraded(c)
+	case c.Bound.Passed():
+		return resp.Null // which is not sent
 	}
 	if c.Reply[0] == '-' {
 		return resp.Error(string(c.Reply[1:max(1, len(c.Reply)-2)]))
 	}
-	if !s.peer.Forwards { // it wants the value
+	if c.Long != nil && s.peer.Streams {
+		return resp.Streamed(c.Long)
+	}
+	if !s.peer.Streams { // it wants the value
+		if c.Long != nil {
+			c.Reply, c.Long = c.Long.Bytes(), nil
+		}
 		if v, _, err := resp.Decode(c.Reply); err == nil {
 			return v
 		}

@@ -221,8 +221,9 @@ func (s *Session) awaitUpstream(cmd *commands.Command, args [][]byte) resp.Value
 	s.last.startUs = s.engine.clock.MonotonicUs()
 	reply := s.Await(0, func(over <-chan struct{}) resp.Value {
 		s.engine.options.Upstream.Await(c, over)
-		return s.forwarded(c)
+		return s.forwardedReply(c)
 	}, func() resp.Value { return timedOut })
+	s.awaited.forwarded = c
 	s.block(s.ctx.Waiting, args)
 	return reply
 }

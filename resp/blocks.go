@@ -116,6 +116,23 @@ func (b *Blocks) Write(p []byte) (int, error) {
 	return n, nil
 }
 
+// ReadN appends n bytes of r, which are encoded replies. It returns how many these were.
+func (b *Blocks) ReadN(r io.Reader, n int64) (read int64, err error) {
+	for read < n {
+		b.room(1, int(min(n-read, BlockSize)))
+		last := &b.blocks[len(b.blocks)-1]
+		used := len(*last)
+		part := (*last)[used:min(int64(cap(*last)), int64(used)+n-read)]
+		got, err := io.ReadFull(r, part)
+		*last = (*last)[:used+got]
+		b.size += got
+		if read += int64(got); err != nil {
+			return read, err
+		}
+	}
+	return read, nil
+}
+
 // room makes sure that the last block has room for need bytes. A new one is as large as what b has and what
 // is expected, within limits.
 func (b *Blocks) room(need, expected int) {
@@ -175,6 +192,13 @@ func (b *Blocks) WriteTo(w io.Writer) (n int64, err error) {
 		FreeBlock(block)
 	}
 	return n, err
+}
+
+// Bytes returns the content in one slice, and empties b.
+func (b *Blocks) Bytes() []byte {
+	all := appended{make([]byte, 0, b.size)}
+	_, _ = b.WriteTo(&all) // writes to memory do not fail
+	return all.b
 }
 
 // Free frees the blocks.

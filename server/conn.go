@@ -298,7 +298,7 @@ func (c *conn) sendLong(reply io.WriterTo) bool {
 // reports whether the connection stays open.
 func (c *conn) appendForwarded() bool {
 	reply := c.session.ForwardBatch()
-	return reply.Kind() == resp.KindNone || c.appendReply(reply)
+	return reply.Kind() == resp.KindNone && !c.session.Closing() || c.appendReply(reply)
 }
 
 // flush sends the collected replies. Replicas come first if the session has written anything since the last

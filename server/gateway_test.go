@@ -231,6 +231,12 @@ func TestGatewayInside(t *testing.T) {
 	got, err = g.Do(ctx, "HGETALL", "h")
 	require.NoError(t, err)
 	require.Equal(t, []any{"f", "v"}, got)
+	long := strings.Repeat("v", 100_000)
+	_, err = g.Do(ctx, "SET", "k", long)
+	require.NoError(t, err)
+	got, err = g.Do(ctx, "GET", "k")
+	require.NoError(t, err)
+	require.Equal(t, long, got)
 	_, err = g.Do(ctx, "INCR", "h")
 	require.ErrorContains(t, err, "WRONGTYPE")
 }

@@ -30,6 +30,9 @@ type fake struct {
 	open   int                        // protected by mu: connections that are not closed
 }
 
+// hangUp ends an answer after which the node closes the connection.
+const hangUp = "\x00"
+
 // newFake starts a node.
 func newFake(t *testing.T, answer func(args []string) string) *fake {
 	t.Helper()
@@ -90,7 +93,7 @@ func (f *fake) asked() []string {
 
 func (f *fake) serve(nc net.Conn) {
 	defer nc.Close()
-	r := bufio.NewReader(nc)
+	r, w := bufio.NewReader(nc), bufio.NewWriter(nc)
 	for {
 		args, err := readCommand(r)
 		if err != nil {
@@ -104,11 +107,9 @@ func (f *fake) serve(nc net.Conn) {
 		f.calls = append(f.calls, strings.Join(args, " "))
 		answer := f.answer
 		f.mu.Unlock()
-		reply := answer(args)
-		if reply == "" {
-			return
-		}
-		if _, err := io.WriteString(nc, reply); err != nil {
+		reply, broken := strings.CutSuffix(answer(args), hangUp)
+		_, _ = w.WriteString(reply)
+		if err := w.Flush(); err != nil || reply == "" || broken {
 			return
 		}
 	}

@@ -24,7 +24,8 @@ const (
 type item struct {
 	args     [][]byte
 	decision *ratelimit.Call // that args stand for; nil: they do not, or must not be combined
-	reply    []byte          // raw; nil if err is set
+	reading  reading
+	reply    []byte // raw, or the beginning of what reading has in blocks; nil if err is set
 	err      error
 }
 

@@ -115,11 +115,12 @@ func (l *limits) reply(x *unit) []byte {
 	return encode(reply, x.call.Proto)
 }
 
-// replies returns the reply of a transaction, with those of commands instead of functions.
-func (l *limits) replies(x *unit) []byte {
+// replies sets the reply of a transaction, with those of commands instead of functions.
+func (l *limits) replies(x *unit) {
 	elems := elements(x.reply)
 	if len(elems) != len(x.queue) {
-		return x.reply
+		x.call.Reply, x.call.Long = x.reply, x.long
+		return
 	}
 	for _, q := range x.limits {
 		if q.decision == nil {
@@ -133,7 +134,7 @@ func (l *limits) replies(x *unit) []byte {
 		elems[q.at] = encode(q.decision.call.Reply(&q.decision.ctx, elem), x.call.Proto)
 		q.decision.note(x.call, q.at)
 	}
-	return arrayOf(elems)
+	setArray(x.call, elems)
 }
 
 // degrade marks a call that has failed as one that the engine answers, if the key's policy says so.

@@ -135,7 +135,7 @@ func (u *Upstream) onAll(c *call.Call, t *topology, due time.Time) {
 	failed := slices.IndexFunc(units, func(x *unit) bool { return isError(x.reply) })
 	switch merge := mergeOf(c.Cmd); {
 	case merge == "response_policy:one_succeeded" && ok >= 0:
-		c.Reply = units[ok].reply
+		c.Reply, c.Long = units[ok].reply, units[ok].long
 	case failed >= 0:
 		c.Reply = units[failed].reply
 	case merge == aggSum:
@@ -146,7 +146,7 @@ func (u *Upstream) onAll(c *call.Call, t *topology, due time.Time) {
 		}
 		c.Reply = encode(resp.Int(sum), c.Proto)
 	default:
-		c.Reply = units[0].reply
+		c.Reply, c.Long = units[0].reply, units[0].long
 		if c.Cmd.FullName() == "script|load" {
 			u.scripts.add(c.Args[2])
 		}
@@ -156,17 +156,29 @@ func (u *Upstream) onAll(c *call.Call, t *topology, due time.Time) {
 // keys is KEYS: the arrays of all masters, one after the other.
 func (u *Upstream) keys(c *call.Call, t *topology, due time.Time) {
 	units := u.gather(c, t, due)
-	var all [][]byte
-	for _, x := range units {
+	if units == nil {
+		return
+	}
+	readers, n := make([]rawReader, len(units)), 0
+	for i, x := range units {
 		if isError(x.reply) {
 			c.Reply = x.reply
 			return
 		}
-		all = append(all, elements(x.reply)...)
+		readers[i] = x.reader()
+		x.keys = max(readers[i].array(), 0)
+		n += x.keys
 	}
-	if units != nil {
-		c.Reply = arrayOf(all)
+	out := &resp.Blocks{}
+	for i, x := range units {
+		for range x.keys {
+			if !readers[i].next(out) {
+				c.Reply = x.unexpected()
+				return
+			}
+		}
 	}
+	setElements(c, n, out)
 }
 
 // randomKey is RANDOMKEY: of a random master that has a key.
@@ -178,8 +190,8 @@ func (u *Upstream) randomKey(c *call.Call, t *topology, due time.Time) {
 	rand.Shuffle(len(units), func(i, j int) { units[i], units[j] = units[j], units[i] })
 	c.Reply = units[0].reply
 	for _, x := range units {
-		if text(x.reply) != nil {
-			c.Reply = x.reply
+		if x.long != nil || text(x.reply) != nil {
+			c.Reply, c.Long = x.reply, x.long
 			return
 		}
 	}
@@ -197,7 +209,7 @@ func (u *Upstream) scriptExists(c *call.Call, t *topology, due time.Time) {
 		exists := u.scripts.source(sha) != ""
 		if !exists {
 			exists = !slices.ContainsFunc(units, func(x *unit) bool {
-				e := elements(x.reply)
+				e := elements(x.whole())
 				return i >= len(e) || string(bytes.TrimSpace(e[i])) != ":1"
 			})
 		}
@@ -234,7 +246,7 @@ func (u *Upstream) scan(c *call.Call, t *topology, due time.Time) {
 	}
 	at := int(cursor % maxMasters)
 	if at >= len(t.masters) { // there are fewer masters than when the scan began
-		c.Reply = scanReply("0", nil, c.Proto)
+		c.Reply = encode(resp.Array(resp.Bulk("0"), resp.Empty), c.Proto)
 		return
 	}
 	args := slices.Clone(c.Args)
@@ -242,23 +254,36 @@ func (u *Upstream) scan(c *call.Call, t *topology, due time.Time) {
 	part := *c
 	part.Args = args
 	u.onOne(&part, t.masters[at], due)
-	page := elements(part.Reply)
-	if isError(part.Reply) || len(page) != 2 {
+	if isError(part.Reply) {
 		c.Reply = part.Reply
 		return
 	}
-	next, err := strconv.ParseUint(string(text(page[0])), 10, 64)
+	x := unit{call: c, node: t.masters[at], reply: part.Reply, long: part.Long}
+	page := x.reader()
+	var raw bytes.Buffer
+	if page.array() != 2 || !page.next(&raw) {
+		c.Reply = x.unexpected()
+		return
+	}
+	next, err := strconv.ParseUint(string(text(raw.Bytes())), 10, 64)
 	switch {
 	case err != nil || next > maxCursor:
 		c.Reply = errorReply(fmt.Sprintf("UPSTREAM %s: unexpected cursor %q", t.masters[at].addr,
-			text(page[0])))
+			text(raw.Bytes())))
 		return
 	case next != 0:
 		next = next*maxMasters + uint64(at)
 	case at+1 < len(t.masters):
 		next = uint64(at + 1) // which begins there
 	}
-	c.Reply = scanReply(strconv.FormatUint(next, 10), page[1], c.Proto)
+	out := &resp.Blocks{}
+	cursorReply := resp.Bulk(strconv.FormatUint(next, 10))
+	out.Append(&cursorReply, c.Proto)
+	if !page.next(out) {
+		c.Reply = x.unexpected()
+		return
+	}
+	setElements(c, 2, out)
 }
 
 // maxMasters is how many masters a cursor of SCAN can say. A Redis' cursor has as many bits as its
@@ -267,10 +292,3 @@ const (
 	maxMasters = 1 << 10
 	maxCursor  = (1<<64 - 1) / maxMasters
 )
-
-func scanReply(cursor string, page []byte, proto int) []byte {
-	if page == nil {
-		page = encode(resp.Empty, proto)
-	}
-	return arrayOf([][]byte{encode(resp.Bulk(cursor), proto), page})
-}

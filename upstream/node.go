@@ -163,7 +163,7 @@ func (n *node) exchange(client interface{ Pipeline() redis.Pipeliner }, commands
 	}()
 	pipe := client.Pipeline()
 	ctx := context.Background()
-	sent := make([]*redis.RawCmd, len(commands))
+	sent := make([]*redis.RawWriteToCmd, len(commands))
 	args := 0
 	for _, it := range commands {
 		args += len(it.args)
@@ -174,7 +174,7 @@ func (n *node) exchange(client interface{ Pipeline() redis.Pipeliner }, commands
 		for _, a := range it.args {
 			words = append(words, a)
 		}
-		sent[i] = redis.NewRawCmd(ctx, words[first:len(words):len(words)]...)
+		sent[i] = redis.NewRawWriteToCmd(ctx, &it.reading, words[first:len(words):len(words)]...)
 		_ = pipe.Process(ctx, sent[i])
 	}
 	n.trips.Add(1)
@@ -182,9 +182,11 @@ func (n *node) exchange(client interface{ Pipeline() redis.Pipeliner }, commands
 	_, err = pipe.Exec(ctx)
 	answered := 0
 	for i, it := range commands {
-		if val, failed := sent[i].Result(); failed == nil && len(val) > 0 {
-			it.reply = val
+		if n, failed := sent[i].Result(); failed == nil && n > 0 {
+			it.reply = it.reading.head
 			answered++
+		} else {
+			it.reading.fail()
 		}
 	}
 	if answered == len(commands) {

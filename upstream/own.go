@@ -343,7 +343,7 @@ func (w *watch) Run(c *call.Call) {
 		return
 	default:
 		if x.reply == nil {
-			x.reply = x.last().reply
+			x.answered()
 		}
 		if w.watching = false; x.selects() {
 			w.drop()

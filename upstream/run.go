@@ -226,7 +226,7 @@ func (u *Upstream) judge(x *unit, due time.Time) (again, later bool) {
 	verdict := x.verdict()
 	if !isError(verdict) {
 		x.node.down.serves(x)
-		x.reply = x.last().reply
+		x.answered()
 		return false, false
 	}
 	switch redirects[code(verdict)] {
@@ -341,7 +341,7 @@ func (u *Upstream) finish(x *unit) {
 	}
 	if x.err != nil {
 		u.counts.errors.Add(1)
-		x.reply = errorReply("UPSTREAM " + x.err.Error())
+		x.reply, x.long = errorReply("UPSTREAM "+x.err.Error()), nil
 		if x.limit != nil {
 			u.locals.failed(x.limit)
 		}
@@ -352,7 +352,7 @@ func (u *Upstream) finish(x *unit) {
 	case x.limit != nil && x.err == nil:
 		x.call.Reply = u.limits.reply(x)
 	case x.limits != nil && x.err == nil:
-		x.call.Reply = u.limits.replies(x)
+		u.limits.replies(x)
 	case x.call.Cmd.Group == "rate-limit" && bytes.HasPrefix(x.reply, []byte("-ERR unknown command")):
 		// RL.EXPLAIN and RL.SIM are no functions.
 		x.call.Reply = errorReply("ERR '" + x.call.Cmd.FullName() + "' needs an upstream that is zlimit")
@@ -360,7 +360,7 @@ func (u *Upstream) finish(x *unit) {
 		if x.err == nil && !x.isTransaction() {
 			u.scripts.learn(x.call.Cmd, x.call.Args, x.reply)
 		}
-		x.call.Reply = x.reply
+		x.call.Reply, x.call.Long = x.reply, x.long
 	}
 }
 

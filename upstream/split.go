@@ -14,9 +14,9 @@ import (
 // some done and some not, and one may fail alone.
 type split struct {
 	call   *call.Call
-	left   int      // parts that are not done
-	merge  string   // the row's response_policy
-	values [][]byte // of MGET: by key
+	left   int     // parts that are not done
+	merge  string  // the row's response_policy
+	parts  []*unit // by key
 	sum    int64
 	failed []byte // the error reply of the first part that failed
 }
@@ -51,9 +51,9 @@ func (u *Upstream) split(units []*unit, c *call.Call) []*unit {
 		c.Reply = encode(commands.WrongArity(c.Cmd), c.Proto)
 		return units
 	}
-	s := &split{call: c, merge: mergeOf(c.Cmd), values: make([][]byte, (len(c.Args)-1)/step)}
+	s := &split{call: c, merge: mergeOf(c.Cmd), parts: make([]*unit, (len(c.Args)-1)/step)}
 	bySlot := make(map[int]*unit)
-	for i := range s.values {
+	for i := range s.parts {
 		args := c.Args[1+i*step : 1+(i+1)*step]
 		slot := commands.KeySlot(args[0])
 		x := bySlot[slot]
@@ -66,7 +66,8 @@ func (u *Upstream) split(units []*unit, c *call.Call) []*unit {
 			s.left++
 		}
 		x.args = append(x.args, args...)
-		x.at = append(x.at, i)
+		x.keys++
+		s.parts[i] = x
 	}
 	return units
 }
@@ -82,13 +83,9 @@ func (s *split) add(x *unit) {
 		n, _ := strconv.ParseInt(string(bytes.TrimSpace(x.reply[1:])), 10, 64)
 		s.sum += n
 	case s.merge == "":
-		elems := elements(x.reply)
-		if len(elems) != len(x.at) {
-			s.failed = errorReply("UPSTREAM " + x.node.addr + ": unexpected reply to " + x.call.Cmd.Name)
-			break
-		}
-		for i, at := range x.at {
-			s.values[at] = elems[i]
+		x.values = x.reader()
+		if x.values.array() != x.keys {
+			s.failed = x.unexpected()
 		}
 	}
 	if s.left--; s.left > 0 {
@@ -102,6 +99,23 @@ func (s *split) add(x *unit) {
 	case s.merge == allSucceeded:
 		s.call.Reply = encode(resp.OK, s.call.Proto)
 	default:
-		s.call.Reply = arrayOf(s.values)
+		s.mergeValues()
 	}
+}
+
+// mergeValues sets the reply to the values of all parts, in the order of the keys.
+func (s *split) mergeValues() {
+	out := &resp.Blocks{}
+	for _, x := range s.parts {
+		if !x.values.next(out) {
+			s.call.Reply = x.unexpected()
+			return
+		}
+	}
+	setElements(s.call, len(s.parts), out)
+}
+
+// unexpected returns the error reply for a unit whose reply has not the form that its command's has.
+func (x *unit) unexpected() []byte {
+	return errorReply("UPSTREAM " + x.node.addr + ": unexpected reply to " + x.call.Cmd.Name)
 }

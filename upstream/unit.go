@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/upstream/call"
 	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
@@ -21,7 +22,8 @@ type unit struct {
 	write bool
 
 	parent *split           // the call is split, and this is a part of it
-	at     []int            // which of the call's keys it has, under a parent
+	keys   int              // under a parent: how many of the call's keys it has
+	values rawReader        // under a parent: the reply's elements
 	limit  *decision        // it is a call of a function of ours
 	limits []queuedDecision // of a transaction
 
@@ -36,8 +38,9 @@ type unit struct {
 	node  *node // where it was sent last
 	items []*item
 	first [1]item
-	reply []byte // not nil: the unit is done
-	err   error  // it failed without a reply
+	reply []byte       // not nil: the unit is done
+	long  *resp.Blocks // the reply if it is long; reply is then its beginning
+	err   error        // it failed without a reply
 }
 
 // isTransaction reports whether the unit is MULTI to EXEC.
@@ -66,13 +69,13 @@ func (x *unit) compose() {
 			}
 			x.items = append(x.items, &item{args: args})
 		}
-		x.items = append(x.items, &item{args: wordExec})
+		x.items = append(x.items, &item{args: wordExec, reading: x.forwarded()})
 		return
 	}
 	if x.limit != nil {
 		x.args = x.limit.args(x.node)
 	}
-	x.first[0] = item{args: x.args}
+	x.first[0] = item{args: x.args, reading: x.forwarded()}
 	if x.asking {
 		x.items = []*item{{args: wordAsking}, &x.first[0]}
 		return
@@ -105,6 +108,17 @@ func unwrap(reply []byte) []byte {
 	}
 	return reply[at+len(": "):]
 }
+
+// forwarded returns a reading for the reply to a command of the caller; those of our functions are short.
+func (x *unit) forwarded() reading {
+	if x.limit != nil {
+		return reading{}
+	}
+	return reading{bound: x.call.Bound, blocks: true}
+}
+
+// answered makes the reply of the last item the unit's.
+func (x *unit) answered() { x.reply, x.long = x.last().reply, x.last().reading.long }
 
 // last returns the item whose reply is the unit's.
 func (x *unit) last() *item { return x.items[len(x.items)-1] }
@@ -148,7 +162,7 @@ func (x *unit) verdict() []byte {
 			}
 		}
 	default:
-		if refusal := x.refusedInside(last); refusal != nil {
+		if refusal := x.refusedInside(); refusal != nil {
 			return refusal
 		}
 	}
@@ -157,8 +171,11 @@ func (x *unit) verdict() []byte {
 
 // refusedInside returns why the decisions of a transaction have not run, if EXEC's reply says that nothing
 // has changed: its node is a replica, where nothing does, or has no functions, and there are only decisions.
-func (x *unit) refusedInside(reply []byte) []byte {
-	elems := elements(reply)
+func (x *unit) refusedInside() []byte {
+	if len(x.limits) == 0 {
+		return nil
+	}
+	elems := elements(x.last().flatten())
 	if len(elems) != len(x.queue) {
 		return nil
 	}

@@ -106,10 +106,13 @@ func (p *process) run(t *testing.T) {
 	})
 }
 
-// readGreeting reads the first line of the log.
+// readGreeting reads the first line of the log. A gateway may find its upstream before that.
 func (p *process) readGreeting(t *testing.T, log *bufio.Reader) {
 	t.Helper()
 	line, err := log.ReadString('\n')
+	if strings.Contains(line, "upstream: found") {
+		line, err = log.ReadString('\n')
+	}
 	require.NoError(t, err, "stderr: %s", &p.stderr)
 	p.first = line
 	m := greeting.FindStringSubmatch(line)

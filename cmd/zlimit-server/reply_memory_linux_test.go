@@ -174,15 +174,25 @@ func callWords(call string) (words []string) {
 
 // inExec returns a transaction that makes a call n times.
 func inExec(call string, n int) []byte {
+	b := append(encodeCommand("MULTI"), calls(call, n)...)
+	return append(append(b, encodeCommand("EXEC")...), encodeCommand("SELECT", "0")...)
+}
+
+// inPipeline returns a call n times, one after the other.
+func inPipeline(call string, n int) []byte {
+	return append(calls(call, n), encodeCommand("SELECT", "0")...)
+}
+
+// calls returns a call n times.
+func calls(call string, n int) (b []byte) {
 	before, call, prepared := cutCall(call)
-	b := encodeCommand("MULTI")
 	for range n {
 		if prepared {
 			b = append(b, encodeCommand(callWords(before)...)...)
 		}
 		b = append(b, encodeCommand(callWords(call)...)...)
 	}
-	return append(append(b, encodeCommand("EXEC")...), encodeCommand("SELECT", "0")...)
+	return b
 }
 
 // inScript returns a script that does, or nil if scripts may not call it.
@@ -228,13 +238,8 @@ func TestRepliesResident(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			words, _ := anyPort(t)
-			p := prepare(t, append(words, "--busy-reply-threshold", "0",
-				"--lua-memory-limit", fmt.Sprintf("%dmb", m.scriptMB),
-				"--client-output-buffer-limit", fmt.Sprintf("normal %dmb 0 0", m.outputMB))...)
-			p.cmd.Env = append(os.Environ(), m.environment)
-			p.run(t)
-			p.readGreeting(t, p.stdout)
-			fillForReplies(t, newReplyClient(t, p))
+			p := runForReplies(t, m.outputMB, m.environment, append(words, "--busy-reply-threshold", "0",
+				"--lua-memory-limit", fmt.Sprintf("%dmb", m.scriptMB))...)
 			for _, call := range longReplies {
 				for _, way := range []struct {
 					name     string
@@ -244,27 +249,76 @@ func TestRepliesResident(t *testing.T) {
 					if way.input == nil {
 						continue
 					}
-					// How far the collector lags behind depends on what else the machine does.
-					var most, replyMB, bound int
-					for range 4 {
-						newReplyClient(t, p).do(t, "MEMORY", "PURGE")
-						before := p.residentMB(t, "VmRSS")
-						peak := fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid)
-						require.NoError(t, os.WriteFile(peak, []byte("5"), 0))
-						c := newReplyClient(t, p)
-						read, closed := c.send(t, way.input)
-						c.Close()
-						require.False(t, m.outputMB == 0 && closed, call)
-						most, replyMB = p.residentMB(t, "VmHWM")-before, int(read>>20)
-						if bound = way.scriptMB + m.roomMB; m.outputMB == 0 {
-							bound += replyMB * 3 / 2
-						}
-						if most <= bound {
-							break
-						}
-					}
-					t.Logf("%s %.60s: %d MB at most, replies of %d MB", way.name, call, most, replyMB)
-					require.LessOrEqual(t, most, bound, "%s %.60s", way.name, call)
+					p.requireResident(t, way.name+" "+call, way.input, m.outputMB, way.scriptMB+m.roomMB)
+				}
+			}
+		})
+	}
+}
+
+// runForReplies runs a server with a limit of replies in MB, 0 for none, and fills it.
+func runForReplies(t *testing.T, outputMB int, environment string, words ...string) *process {
+	t.Helper()
+	limit := fmt.Sprintf("normal %dmb 0 0", outputMB)
+	p := prepare(t, append(words, "--client-output-buffer-limit", limit)...)
+	p.cmd.Env = append(os.Environ(), environment)
+	p.run(t)
+	p.readGreeting(t, p.stdout)
+	fillForReplies(t, newReplyClient(t, p))
+	return p
+}
+
+// requireResident requires that a client's input takes roomMB at most; without a limit of replies, outputMB,
+// also 1.5 times what is answered. How far the collector lags behind depends on what else the machine does.
+func (p *process) requireResident(t *testing.T, what string, input []byte, outputMB, roomMB int) {
+	t.Helper()
+	var most, replyMB, bound int
+	for range 4 {
+		newReplyClient(t, p).do(t, "MEMORY", "PURGE")
+		before := p.residentMB(t, "VmRSS")
+		peak := fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid)
+		require.NoError(t, os.WriteFile(peak, []byte("5"), 0))
+		c := newReplyClient(t, p)
+		read, closed := c.send(t, input)
+		c.Close()
+		require.False(t, outputMB == 0 && closed, "%.60s", what)
+		most, replyMB = p.residentMB(t, "VmHWM")-before, int(read>>20)
+		if bound = roomMB; outputMB == 0 {
+			bound += replyMB * 3 / 2
+		}
+		if most <= bound {
+			break
+		}
+	}
+	t.Logf("%.60s: %d MB at most, replies of %d MB", what, most, replyMB)
+	require.LessOrEqual(t, most, bound, "%.60s", what)
+}
+
+// TestGatewayRepliesResident is TestRepliesResident for what a gateway takes, in EXEC and, with a limit, one
+// call after the other. Its upstream has no limit.
+func TestGatewayRepliesResident(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the measured process is built without the race detector: make test has measured it")
+	}
+	words, _ := anyPort(t)
+	up := start(t, words...)
+	for name, m := range map[string]struct {
+		outputMB, roomMB int
+		environment      string
+	}{
+		"limited":   {16, 64, ""},
+		"unlimited": {0, 32, "GOGC=25"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			words, _ := anyPort(t)
+			newReplyClient(t, up).do(t, "FLUSHALL", "SYNC")
+			newReplyClient(t, up).do(t, "FUNCTION", "FLUSH")
+			p := runForReplies(t, m.outputMB, m.environment, append(words,
+				"--upstream", "redis+single://"+up.addr, "--upstream-timeout", "60000")...)
+			for _, call := range longReplies {
+				p.requireResident(t, "EXEC "+call, inExec(call, 24), m.outputMB, m.roomMB)
+				if m.outputMB > 0 {
+					p.requireResident(t, "pipeline "+call, inPipeline(call, 24), m.outputMB, m.roomMB)
 				}
 			}
 		})

@@ -4,7 +4,10 @@
 // This package is internal to zlimit: it may change in any release.
 package call
 
-import "github.com/zlimit/zlimit/commands"
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
 
 // A Call is one command on its way to the upstream, or one transaction.
 type Call struct {
@@ -16,8 +19,13 @@ type Call struct {
 	Settings *commands.Settings
 	Proto    int // resp.RESP2 or resp.RESP3
 
-	// Reply is the reply, encoded in Proto. The call sets it.
+	// Bound is what the replies may take that are held at the same time; nil: there is no bound.
+	Bound *Bound
+
+	// Reply is the reply, encoded in Proto. The call sets it. If the bound was passed, it is incomplete.
 	Reply []byte
+	// Long is the whole reply if that is long; Reply is then its beginning. The call sets it.
+	Long *resp.Blocks
 	// Degraded says that the upstream was away, so that the engine has to answer the call itself,
 	// as Policy says. Reply is then the error reply that Closed means.
 	Degraded bool
