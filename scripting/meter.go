@@ -24,14 +24,15 @@ type meter struct {
 	// name and command are shown by FUNCTION STATS.
 	name       string
 	command    [][]byte
-	follows    bool       // as in commands.Ctx
-	limit      int64      // lua-memory-limit; 0 for none
-	otherBytes int64      // bytes in the heap besides the script after the last collection; -1 before it
-	run        *activeRun // nil until the first poll
-	wrote      bool       // a write command was called
-	errText    string     // why the script was stopped or refused memory
-	measured   bool       // the heap has grown beyond garbage
-	stopState  runState   // the state that stopped the run; stateClean if none did
+	follows    bool        // as in commands.Ctx
+	limit      int64       // lua-memory-limit; 0 for none
+	otherBytes int64       // bytes in the heap besides the script after the last collection; -1 before it
+	collection *collection // nil if the run has started none, or has seen it end
+	run        *activeRun  // nil until the first poll
+	wrote      bool        // a write command was called
+	errText    string      // why the script was stopped or refused memory
+	measured   bool        // the heap has grown beyond garbage
+	stopState  runState    // the state that stopped the run; stateClean if none did
 }
 
 // stepsPerPoll takes the machine some tens of microseconds.
@@ -41,7 +42,7 @@ const stepsPerPoll = 1024
 func (m *meter) begin(kind runKind, limit int64) {
 	m.kind, m.limit, m.otherBytes = kind, limit, -1
 	m.wrote, m.measured, m.stopState = false, false, stateClean
-	m.errText = ""
+	m.errText, m.collection = "", nil
 	m.state.Steps, m.state.Room, m.state.Granted = stepsPerPoll, limit, limit
 }
 
@@ -126,12 +127,50 @@ func (m *meter) collect(wanted int64) (failure string) {
 	inHeap := heap()
 	m.measured = m.measured || inHeap > garbage
 	if inHeap+wanted+m.state.Room-max(m.otherBytes, 0) > m.limit+garbage {
-		debug.FreeOSMemory() // else a longer array would be placed beside the holes of shorter ones
-		inHeap = heap()
-		m.otherBytes = max(inHeap-total, 0)
+		// Else a longer array would be placed beside the holes of shorter ones.
+		if m.collection == nil {
+			m.collection = startCollection(inHeap)
+		}
+		if m.collection.await(inHeap + wanted) {
+			m.collection = nil
+			m.otherBytes = max(heap()-total, 0)
+		}
 	}
 	return ""
 }
+
+// A collection runs in the background: the script holds its shards.
+type collection struct {
+	done chan struct{} // closed when the memory has been returned
+	from int64         // bytes in the heap when it was started
+}
+
+func startCollection(inHeap int64) *collection {
+	c := &collection{done: make(chan struct{}), from: inHeap}
+	go func() {
+		freeOSMemory()
+		close(c.done)
+	}()
+	return c
+}
+
+// await reports whether c has ended. It blocks until then only if the heap has
+// grown, or would, by more than garbage and a quarter since c was started.
+func (c *collection) await(inHeap int64) bool {
+	if inHeap-c.from > max(garbage, c.from/4) {
+		<-c.done
+		return true
+	}
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// freeOSMemory is replaced by a test.
+var freeOSMemory = debug.FreeOSMemory
 
 // outOfMemory returns the error of a script that needs more memory than it may have.
 func (m *meter) outOfMemory() string {
