@@ -129,7 +129,7 @@ func (m *meter) collect(wanted int64) (failure string) {
 	if inHeap+wanted+m.state.Room-max(m.otherBytes, 0) > m.limit+garbage {
 		// Else a longer array would be placed beside the holes of shorter ones.
 		if m.collection == nil {
-			m.collection = startCollection(inHeap)
+			m.collection = startCollection(inHeap, max(garbage, m.limit/4))
 		}
 		if m.collection.await(inHeap + wanted) {
 			m.collection = nil
@@ -142,11 +142,12 @@ func (m *meter) collect(wanted int64) (failure string) {
 // A collection runs in the background: the script holds its shards.
 type collection struct {
 	done chan struct{} // closed when the memory has been returned
-	from int64         // bytes in the heap when it was started
+	most int64         // bytes in the heap beyond which the script waits for it
 }
 
-func startCollection(inHeap int64) *collection {
-	c := &collection{done: make(chan struct{}), from: inHeap}
+// startCollection returns a collection during which the heap may grow by spare bytes.
+func startCollection(inHeap, spare int64) *collection {
+	c := &collection{done: make(chan struct{}), most: inHeap + spare}
 	go func() {
 		freeOSMemory()
 		close(c.done)
@@ -155,9 +156,9 @@ func startCollection(inHeap int64) *collection {
 }
 
 // await reports whether c has ended. It blocks until then only if the heap has
-// grown, or would, by more than garbage and a quarter since c was started.
+// grown, or would, beyond what it may.
 func (c *collection) await(inHeap int64) bool {
-	if inHeap-c.from > max(garbage, c.from/4) {
+	if inHeap > c.most {
 		<-c.done
 		return true
 	}
