@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
@@ -32,6 +34,7 @@ type Blocked struct {
 }
 
 var (
+	errPanicked    = resp.Error("ERR the command failed inside the server, whose log says where")
 	errUnblocked   = resp.Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
 	errRoleChanged = resp.Error("UNBLOCKED force unblock from blocking operation, instance state changed " +
 		"(master -> replica?)")
@@ -148,15 +151,32 @@ func (s *Session) block(w *commands.Wait, args [][]byte) {
 		s.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
 		return
 	}
-	go func() {
-		reply := b.awaited.run(b.awaited.over)
-		if b.awaited.timedOut == nil {
-			b.logRun()
-		}
-		if reply.Kind() != resp.KindNone {
-			b.unblock(reply)
+	go b.await()
+}
+
+// await runs the future. A panic ends the client only, as one in a command does.
+func (b *Blocked) await() {
+	defer func() {
+		if p := recover(); p != nil {
+			b.endClient(p)
 		}
 	}()
+	reply := b.awaited.run(b.awaited.over)
+	if b.awaited.timedOut == nil {
+		b.logRun()
+	}
+	if reply.Kind() != resp.KindNone {
+		b.unblock(reply)
+	}
+}
+
+// endClient logs a panic, and ends the wait and then the connection. It is called while the stack unwinds.
+func (b *Blocked) endClient(p any) {
+	b.session.engine.log.Warn(fmt.Sprintf("panic: %v", p), "id", b.session.ID(), "stack", string(debug.Stack()))
+	if b.waiter.Claim() {
+		b.last, b.awaited.forwarded = true, nil
+		b.end(errPanicked)
+	}
 }
 
 // showBlocked sets the session's wait. A client that finds it in INFO's count finds

@@ -109,12 +109,16 @@ func (c *conn) serve() {
 	c.setOutputLimit()
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
 	c.session.Publish(c.buffers(false))
-	if c.out.tls != nil && !c.shakeHands() {
+	shaken := c.out.tls == nil
+	if !shaken {
+		c.survives(func() { shaken = c.shakeHands() })
+	}
+	if !shaken {
 		c.session.Close()
 		return
 	}
 	graceful := true
-	c.recoverPanic(func() { graceful = c.loop() })
+	c.survives(func() { graceful = c.loop() })
 	c.stopBlockTimer()
 	unread := c.out.overflow()
 	if unread > 0 { // counted and logged before other clients can see that it is gone
@@ -123,18 +127,19 @@ func (c *conn) serve() {
 	}
 	c.session.Close()
 	if unread == 0 && graceful {
-		c.recoverPanic(c.linger) // also after a panic: earlier commands are answered
+		c.survives(c.linger) // also after a panic: earlier commands are answered
 	}
 }
 
-// recoverPanic calls fn. A panic in a client's command ends only that client.
-func (c *conn) recoverPanic(fn func()) {
+// survives calls fn, and reports whether it returned without a panic, which ends only this client.
+func (c *conn) survives(fn func()) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.logPanic(p)
 		}
 	}()
 	fn()
+	return true
 }
 
 // loop reads and answers until the connection is to close. It reports whether the
@@ -359,7 +364,10 @@ func (c *conn) rejectInput(err error) {
 // logEnd logs why the client is disconnected.
 func (c *conn) logEnd(level slog.Level, why string, attrs ...any) {
 	remote, _ := addresses(c.nc)
-	attrs = append([]any{"id", c.session.ID(), "addr", remote}, attrs...)
+	attrs = append([]any{"addr", remote}, attrs...)
+	if c.session != nil { // else making it has failed
+		attrs = append([]any{"id", c.session.ID()}, attrs...)
+	}
 	c.server.log.Log(context.Background(), level, why, attrs...)
 }
 

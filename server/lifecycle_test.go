@@ -16,8 +16,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/logging"
+	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/server"
 )
 
@@ -413,6 +416,39 @@ func TestPanicEndsOneClient(t *testing.T) {
 	require.Contains(t, logged(), "TestPanicEndsOneClient", "the stack is logged")
 	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") },
 		"the session stays")
+}
+
+// TestPanicBesideACommand panics where a client's command goes on beside the connection: in what it waits
+// for, and at its timeout.
+func TestPanicBesideACommand(t *testing.T) {
+	t.Parallel()
+	srv, _, logged := serveWith(t, config.New())
+	planted := func() resp.Value { panic("planted") }
+	for name, wait := range map[string]struct {
+		ms       int64
+		run      func(over <-chan struct{}) resp.Value
+		timedOut func() resp.Value
+	}{
+		"wait":     {0, func(<-chan struct{}) resp.Value { return planted() }, nil},
+		"lastsave": {1, func(over <-chan struct{}) resp.Value { <-over; return resp.None }, planted},
+	} {
+		srv.Engine().Table().Lookup([]byte(name)).Handler = func(c *commands.Ctx) resp.Value {
+			return c.Caller.(*engine.Session).Await(wait.ms, wait.run, wait.timedOut)
+		}
+	}
+	bystander := connect(t, srv)
+	for call, want := range map[string]string{
+		"WAIT 0 0\r\n": "+OK\r\n-ERR the command failed inside the server, whose log says where\r\n",
+		"LASTSAVE\r\n": "+OK\r\n",
+	} {
+		c := connect(t, srv)
+		require.NoError(t, c.sendRaw([]byte("SET a 1\r\n"+call+"SET a 2\r\n")))
+		require.Equal(t, want, c.readToEnd(t), call)
+		require.Equal(t, "$1\r\n1", bystander.call(t, "GET", "a"), call)
+	}
+	require.Equal(t, 2, strings.Count(logged(), "panic: planted id="), logged())
+	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { bystander.call(t, "PING") },
+		"the sessions stay")
 }
 
 // TestNoLeaks disconnects clients in every abnormal way. It does not run in

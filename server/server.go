@@ -375,7 +375,7 @@ func (s *Server) admit(nc net.Conn) {
 	default:
 		go func() {
 			defer s.wg.Done()
-			c.serve()
+			c.survives(c.serve)
 			s.mu.Lock()
 			delete(s.conns, c)
 			s.mu.Unlock()
