@@ -1,6 +1,7 @@
 package local
 
 import (
+	"container/heap"
 	"hash/maphash"
 	"sync"
 
@@ -21,8 +22,9 @@ type Leases struct {
 	epochs
 	rules prefixes[[]int64]
 
-	mu sync.Mutex
-	m  map[string]*lease // protected by mu: by the call
+	mu   sync.Mutex
+	m    map[string]*lease // protected by mu: by the call
+	ends leaseHeap         // protected by mu: of m, those whose next one is not asked for
 }
 
 const (
@@ -31,6 +33,8 @@ const (
 )
 
 type lease struct {
+	call     string
+	place    int              // in ends; -1: it is not there
 	decision limiter.Decision // of the call that has taken it
 	left     int64            // units
 	taken    int64
@@ -83,8 +87,8 @@ func (l *Leases) Take(key, call []byte, cost, nowUs int64) (d limiter.Decision, 
 		if len(l.m) >= maxLeases && !l.shrink(nowUs) {
 			return d, false, want
 		}
-		x = &lease{most: firstLease}
-		l.m[string(call)] = x
+		x = &lease{call: string(call), place: -1, most: firstLease}
+		l.m[x.call] = x
 	}
 	if nowUs < x.endUs && cost <= x.left && x.epoch == l.Epoch(key) {
 		x.left -= cost
@@ -101,6 +105,9 @@ func (l *Leases) Take(key, call []byte, cost, nowUs int64) (d limiter.Decision, 
 		x.most = max(1, granted)
 	}
 	x.asked, x.left, x.taken, x.endUs = true, 0, 0, 0
+	if x.place >= 0 {
+		heap.Remove(&l.ends, x.place)
+	}
 	return d, false, Want{SharePercent: rule[0], AheadMs: rule[1], Most: x.most}
 }
 
@@ -128,10 +135,10 @@ func (l *Leases) Taken(
 	if x == nil {
 		return
 	}
-	x.asked = false
 	x.decision, x.left, x.taken, x.epoch = *d, units, units, epoch
 	// The engine counts from the beginning of its millisecond.
 	x.atUs, x.endUs = receivedUs, sentUs+1000*w.AheadMs-999
+	l.answered(x)
 }
 
 // Failed says that the call was not answered.
@@ -139,16 +146,55 @@ func (l *Leases) Failed(call []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if x := l.m[string(call)]; x != nil {
-		x.asked = false
+		l.answered(x)
 	}
 }
 
-// shrink drops leases that are over. It reports whether there is room.
-func (l *Leases) shrink(nowUs int64) bool {
-	for call, x := range l.m {
-		if !x.asked && nowUs >= x.endUs {
-			delete(l.m, call)
-		}
+// answered says that nobody asks for the next lease, so that x may be dropped once it is over.
+func (l *Leases) answered(x *lease) {
+	x.asked = false
+	if x.place >= 0 { // two have asked, one for a lease that was dropped meanwhile
+		heap.Fix(&l.ends, x.place)
+	} else {
+		heap.Push(&l.ends, x)
 	}
-	return len(l.m) < maxLeases
+}
+
+// shrink drops a lease that is over. It reports whether there was one.
+func (l *Leases) shrink(nowUs int64) bool {
+	if len(l.ends) == 0 || nowUs < l.ends[0].endUs {
+		return false
+	}
+	delete(l.m, heap.Pop(&l.ends).(*lease).call)
+	return true
+}
+
+// A leaseHeap has the lease that ends first at its root.
+type leaseHeap []*lease
+
+// Len implements sort.Interface.
+func (h leaseHeap) Len() int { return len(h) }
+
+// Less implements sort.Interface.
+func (h leaseHeap) Less(i, j int) bool { return h[i].endUs < h[j].endUs }
+
+// Swap implements sort.Interface.
+func (h leaseHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (h *leaseHeap) Push(x any) {
+	x.(*lease).place = len(*h)
+	*h = append(*h, x.(*lease))
+}
+
+// Pop implements heap.Interface.
+func (h *leaseHeap) Pop() any {
+	last := len(*h) - 1
+	x := (*h)[last]
+	(*h)[last] = nil
+	*h, x.place = (*h)[:last], -1
+	return x
 }
