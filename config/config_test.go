@@ -131,14 +131,15 @@ func TestOnChange(t *testing.T) {
 func TestOnTry(t *testing.T) {
 	c := New()
 	var calls []string
-	c.View().OnTry("timeout", func() error { calls = append(calls, "timeout "+c.Text("timeout")); return nil })
-	c.View().OnTry("hz", func() error {
+	v := c.View()
+	v.OnTry("timeout", func() error { calls = append(calls, "timeout "+c.Text("timeout")); return nil })
+	v.OnTry("hz", func() error {
 		if c.Int("hz") == 13 {
 			return errors.New("it is unlucky")
 		}
 		return nil
 	})
-	c.View().OnChange("maxclients", func() { calls = append(calls, "changed") })
+	v.OnChange("maxclients", func() { calls = append(calls, "changed") })
 	err := c.Set(bytesOf(strings.Fields("timeout 5 maxclients 77 hz 13")))
 	require.EqualError(t, err, "CONFIG SET failed (possibly related to argument 'hz') - it is unlucky")
 	require.Equal(t, []string{"timeout 5", "timeout 0"}, calls)

@@ -34,8 +34,8 @@ func (e *Engine) aclGroup() []commands.Command {
 	setUser := row("setuser", -3, aclAdmin, "O(N)", "username [rule [rule ...]]",
 		"Creates a user or changes his rules.", e.aclSetUser)
 	setUser.Deviation = "refuses a first argument with white space, which ACL LOAD could not read; where " +
-		"it must be, a word of a selector is quoted in ACL LIST and in files, and beside ~* no other pattern " +
-		"is written"
+		"it must be, a word of a selector is quoted in ACL LIST and in files, and beside ~* no other " +
+		"pattern is written"
 	return []commands.Command{{
 		Name: "acl", Arity: -2, Group: "server", Since: "6.0.0", Complexity: "Depends on subcommand.",
 		Summary: "Manages users and what they may do.",

@@ -172,7 +172,8 @@ func (b *Blocked) await() {
 
 // endClient logs a panic, and ends the wait and then the connection. It is called while the stack unwinds.
 func (b *Blocked) endClient(p any) {
-	b.session.engine.log.Warn(fmt.Sprintf("panic: %v", p), "id", b.session.ID(), "stack", string(debug.Stack()))
+	s := b.session
+	s.engine.log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
 	if b.waiter.Claim() {
 		b.last, b.awaited.forwarded = true, nil
 		b.end(errPanicked)

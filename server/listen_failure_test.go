@@ -37,7 +37,7 @@ func TestFailedListenLeavesNothing(t *testing.T) {
 	for name, args := range map[string][]string{
 		"users":       {"--port", port, "--aclfile", nowhere},
 		"files":       {"--port", port, "--appendonly", "yes"}, // there is no disk
-		"TLS":         {"--port", port, "--tls-port", "1", "--tls-cert-file", nowhere, "--tls-key-file", nowhere},
+		"TLS":         {"--port", port, "--tls-port", "1", "--tls-cert-file", nowhere},
 		"second port": {"--port", port, "--tls-port", strconv.Itoa(taken.Addr().(*net.TCPAddr).Port)},
 		"socket":      {"--port", port, "--unixsocket", nowhere},
 		"no address":  {"--port", "0"},
@@ -47,11 +47,13 @@ func TestFailedListenLeavesNothing(t *testing.T) {
 			before := runtime.NumGoroutine()
 			_, err := server.Listen(server.Options{Config: cfg})
 			require.Error(t, err)
-			eventually(t, func() bool { return runtime.NumGoroutine() <= before }, runtime.Gosched, "goroutines")
+			ended := func() bool { return runtime.NumGoroutine() <= before }
+			eventually(t, ended, runtime.Gosched, "goroutines are left")
 			l, err := net.Listen("tcp", "127.0.0.1:"+port)
 			require.NoError(t, err)
 			require.NoError(t, l.Close())
-			require.NoError(t, cfg.Set([][]byte{[]byte("maxclients"), []byte("4000000000")}), "nobody refuses it")
+			more := [][]byte{[]byte("maxclients"), []byte("4000000000")}
+			require.NoError(t, cfg.Set(more), "nobody refuses it")
 		})
 	}
 }
