@@ -153,10 +153,11 @@ func connState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// owingReply marks the connection of each request, whose header is complete by then.
+// owingReply marks the connection of each request, whose header is complete by then. One with a body stays
+// idle: net/http does not reply before it has read that, and it may never come.
 func owingReply(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
+		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok && r.ContentLength == 0 {
 			c.mark(false)
 		}
 		next.ServeHTTP(w, r)

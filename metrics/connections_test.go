@@ -133,6 +133,22 @@ func TestBusyConnectionsAreNotReplaced(t *testing.T) {
 	require.Equal(t, []int{1, 2}, open(d.l, first, second, third), "a late mark changes nothing")
 }
 
+// A connection whose request has a body is owed nothing: net/http would wait for a body that may never come
+// before it replies.
+func TestBodiesKeepNobodyOut(t *testing.T) {
+	d := newDialer(t, 4, 4)
+	for length, idle := range map[int64]bool{0: false, 100: true, -1: true} {
+		_, c := d.connect("a")
+		owing := owingReply(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			require.Equal(t, idle, c.place != nil, length)
+		}))
+		r, err := http.NewRequestWithContext(withConnection(t.Context(), c), http.MethodPost, "/", http.NoBody)
+		require.NoError(t, err)
+		r.ContentLength = length
+		owing.ServeHTTP(nil, r)
+	}
+}
+
 // Connections that come, are marked and go at once keep the counts right.
 func TestConnectionsAtOnce(t *testing.T) {
 	d := newDialer(t, 8, 5)
