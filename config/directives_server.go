@@ -120,7 +120,8 @@ var serverDirectives = []Directive{
 	},
 	{
 		Name: "lua-memory-limit", Kind: KindMemory, Default: "268435456", Max: math.MaxInt64, Ours: true,
-		About: "Bytes that one script may use before it fails with \"not enough memory\"; 0 means no limit.",
+		About: "Bytes that one script may use before it fails with \"not enough memory\", and that all " +
+			"libraries of functions may hold; 0 means no limit.",
 	},
 	{
 		Name: "lua-error-reply-prefix", Kind: KindEnum, Default: "auto",

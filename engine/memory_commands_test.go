@@ -156,6 +156,25 @@ func TestMemoryStatsIsInfo(t *testing.T) {
 	require.Positive(t, overhead)
 }
 
+// TestInterpretersInInfo: interpreters are beside used_memory, and add up as in redis-server.
+func TestInterpretersInInfo(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	require.Zero(t, infoNumber(t, s, "used_memory_vm_total"))
+	used := infoNumber(t, s, "used_memory")
+	do(s, "EVAL return(1) 0")
+	const source = "#!lua name=l\nlocal t={} for i=1,1e5 do t[i]=i end " +
+		"redis.register_function('f',function() return #t end)"
+	reply := s.Do([][]byte{[]byte("FUNCTION"), []byte("LOAD"), []byte(source)})
+	require.False(t, reply.IsError(), reply.Str())
+	eval, functions := infoNumber(t, s, "used_memory_vm_eval"), infoNumber(t, s, "used_memory_vm_functions")
+	require.Positive(t, eval)
+	require.Equal(t, eval, infoNumber(t, s, "used_memory_lua"))
+	require.Greater(t, functions, int64(1_000_000))
+	require.Equal(t, eval+functions, infoNumber(t, s, "used_memory_vm_total"))
+	require.Less(t, infoNumber(t, s, "used_memory")-used, int64(100_000))
+}
+
 // memoryStatsFields are the fields of redis-server 7.0.15.
 const memoryStatsFields = "peak.allocated total.allocated startup.allocated replication.backlog " +
 	"clients.slaves clients.normal cluster.links aof.buffer lua.caches functions.caches db.3 " +

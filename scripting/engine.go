@@ -56,7 +56,7 @@ type Engine struct {
 	runs    *runTracker
 	library registry
 	table   *commands.Table
-	interps []atomic.Pointer[interp] // idle; each takes about 300 kB and a millisecond to make
+	interps []atomic.Pointer[interp] // idle; each takes stateBytes and a fraction of a millisecond to make
 
 	restarts, violations atomic.Int64 // see lockChecker
 }

@@ -34,6 +34,7 @@ const (
 	errLibraryMetaValue   = "ERR Invalid metadata value given: "
 	errName               = "ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one character long" //nolint:lll // Redis' text
 	errLibraryExists      = "ERR Library '%s' already exists"
+	errLibraryMemory      = "ERR the libraries would hold %d bytes, and lua-memory-limit is %d"
 	errLibraryCollides    = "ERR Library %s already exists"
 	errFunctionCollides   = "ERR Function %s already exists"
 	errNoEngine           = "ERR Engine '%s' not found"

@@ -39,17 +39,20 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 // functionLoad implements FUNCTION LOAD [REPLACE] code.
 func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 	last := len(c.Args) - 1
-	others, _ := e.library.snapshot()
-	replace := false
+	kept := e.library.all()
+	others, replace, limit := kept, false, e.memoryLimit()
 	for _, arg := range c.Args[2:last] {
 		if !isWord(arg, "replace") {
 			return resp.Error(errLoadOption + string(arg))
 		}
 		replace, others = true, nil
 	}
-	lib, err := e.newLibrary(string(c.Args[last]), others)
+	if c.Replayed { // it was within the limit where it was loaded first
+		kept, limit = nil, 0
+	}
+	lib, err := e.newLibrary(string(c.Args[last]), others, kept)
 	if err == nil {
-		err = e.library.add([]*library{lib}, false, replace)
+		err = e.library.add([]*library{lib}, false, replace, limit)
 	}
 	if err != nil {
 		return resp.Error(err.Error())
@@ -60,7 +63,7 @@ func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 
 // CheckLibrary returns why the source of a library cannot be loaded, or nil.
 func (e *Engine) CheckLibrary(source string) error {
-	_, err := e.newLibrary(source, nil)
+	_, err := e.newLibrary(source, nil, nil)
 	return err
 }
 
@@ -198,13 +201,21 @@ func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 		if err != nil {
 			return resp.Error(errDumpLoad)
 		}
-		lib, err := e.newLibrary(source, libs)
+		kept := libs
+		if c.Replayed {
+			kept = nil
+		}
+		lib, err := e.newLibrary(source, libs, kept)
 		if err != nil {
 			return resp.Error(err.Error())
 		}
 		libs = append(libs, lib)
 	}
-	if err := e.library.add(libs, flush, replace); err != nil {
+	limit := e.memoryLimit()
+	if c.Replayed {
+		limit = 0
+	}
+	if err := e.library.add(libs, flush, replace, limit); err != nil {
 		return resp.Error(err.Error())
 	}
 	c.Changed()

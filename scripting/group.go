@@ -84,6 +84,15 @@ func (e *Engine) functionGroup() []commands.Command {
 		allShards  = "request_policy:all_shards"
 		allSucceed = "response_policy:all_succeeded"
 	)
+	load := row("load", -3, change|commands.DenyOOM, since, "[REPLACE] function-code",
+		"O(1) (considering compilation time is redundant)",
+		"Loads a library from its source.", e.functionLoad, allShards, allSucceed)
+	restore := row("restore", -3, change|commands.DenyOOM, since,
+		"serialized-value [FLUSH | APPEND | REPLACE]",
+		"O(N) where N is the number of functions on the payload",
+		"Restores libraries that FUNCTION DUMP has returned.", e.functionRestore, allShards, allSucceed)
+	load.Deviation = "refuses what would make libraries hold more than lua-memory-limit"
+	restore.Deviation = load.Deviation
 	return []commands.Command{
 		row("delete", 3, change, since, "library-name", "O(1)",
 			"Removes a library and its functions.", e.functionDelete, allShards, allSucceed),
@@ -98,12 +107,7 @@ func (e *Engine) functionGroup() []commands.Command {
 		row("list", -2, commands.NoScript, since, "[LIBRARYNAME library-name-pattern] [WITHCODE]",
 			"O(N) where N is the number of functions",
 			"Lists the libraries.", e.functionList, "nondeterministic_output_order"),
-		row("load", -3, change|commands.DenyOOM, since, "[REPLACE] function-code",
-			"O(1) (considering compilation time is redundant)",
-			"Loads a library from its source.", e.functionLoad, allShards, allSucceed),
-		row("restore", -3, change|commands.DenyOOM, since, "serialized-value [FLUSH | APPEND | REPLACE]",
-			"O(N) where N is the number of functions on the payload",
-			"Restores libraries that FUNCTION DUMP has returned.", e.functionRestore, allShards, allSucceed),
+		load, restore,
 		row("stats", 2, commands.NoScript|commands.AllowBusy, since, "", "O(1)",
 			"Returns the running function and the loaded libraries.", e.functionStats,
 			"nondeterministic_output", allShards, "response_policy:special"),

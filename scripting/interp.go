@@ -22,7 +22,8 @@ type interp struct {
 
 	// KEYS and ARGV of EVAL, which are the same tables for every script.
 	keys, argv *lua.Table
-	persistent bool // functions keep values after the run
+	persistent bool     // functions keep values after the run
+	owner      *library // whose functions they are; nil: EVAL's
 
 	// The running script.
 	script  *script
@@ -68,12 +69,15 @@ func newUnboundInterp(e *Engine, persistent bool) *interp {
 }
 
 func (in *interp) reachableBytes(limit int64) int64 {
+	if in.owner != nil {
+		return in.state.Reachable(limit, in.owner.roots()...)
+	}
 	return in.state.Reachable(limit, lua.TableValue(in.keys), lua.TableValue(in.argv))
 }
 
 // run runs a script. The arrays of the reply belong to c's scratch space.
 func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) (reply resp.Value) {
-	in.start(c, s, readOnly, runScript)
+	in.start(c, s, readOnly, runScript, in.engine.memoryLimit())
 	defer in.finish(&reply)
 	in.keys.SetList(keys)
 	in.argv.SetList(args)
@@ -92,13 +96,14 @@ func (in *interp) result(c *commands.Ctx, v lua.Value) resp.Value {
 	return in.toReply(c, &v, 0)
 }
 
-func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind) {
+// start prepares the run of a script that may use so many bytes, 0 for any number.
+func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind, memoryLimit int64) {
 	in.script, in.replying = s, false
 	in.begin(c, readOnly)
 	in.state.Random.Seed(uint32(c.NowUs))
 	in.state.MaxTokens = in.engine.maxTokens()
 	in.libraries.Reset()
-	in.meter.begin(kind, in.engine.memoryLimit())
+	in.meter.begin(kind, memoryLimit)
 	in.child.Out.Limit = in.meter.limit // of the reply of one command
 	in.meter.follows = c.Follows
 	if kind == runFunction {

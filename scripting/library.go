@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
@@ -23,8 +24,11 @@ type library struct {
 	proto     *lua.Proto
 	functions []*libraryFunction // in order of registration; fixed once loaded
 
-	mu sync.Mutex // protects in and the callbacks; one call runs at a time
-	in *interp
+	mu       sync.Mutex // protects the fields below and the callbacks; one call runs at a time
+	in       *interp
+	measured int64 // bytes that it held when they were measured
+
+	held atomic.Int64 // bytes that it holds at most: what was measured, and what was allocated since
 }
 
 // A libraryFunction holds the arguments of redis.register_function.
@@ -38,9 +42,9 @@ type libraryFunction struct {
 
 func (f *libraryFunction) name() string { return f.script.sha }
 
-// newLibrary compiles and runs a source whose name none of others has. FUNCTION
-// LOAD answers the error's text.
-func (e *Engine) newLibrary(source string, others []*library) (*library, error) {
+// newLibrary compiles and runs a source whose name none of others has. It may use what lua-memory-limit
+// leaves beside those that are kept, unless of the same name. FUNCTION LOAD answers the error's text.
+func (e *Engine) newLibrary(source string, others, kept []*library) (*library, error) {
 	name, body, err := parseLibraryHead(source)
 	if err != nil {
 		return nil, err
@@ -53,7 +57,7 @@ func (e *Engine) newLibrary(source string, others []*library) (*library, error) 
 		return nil, errors.New(errCompiling + err.Error())
 	}
 	lib.proto.PrepareSites(e.resolveCall)
-	return lib, lib.run(e)
+	return lib, lib.run(e, e.roomBeside(name, kept))
 }
 
 // parseLibraryHead parses a `#!lua name=...` line. The body starts at the end
@@ -102,16 +106,19 @@ func isLibraryName(s string) bool {
 	return s != ""
 }
 
-func (lib *library) run(e *Engine) (err error) {
+// run runs the library's source, which may use so many bytes, 0 for any number.
+func (lib *library) run(e *Engine, room int64) (err error) {
 	in := newInterp(e, true)
-	lib.in, lib.functions = in, nil
+	in.owner, lib.in, lib.functions = lib, in, nil
 	defer in.allowLoading(lib)()
 	var reply resp.Value
-	in.start(&commands.Ctx{}, &script{sha: lib.name}, false, runLoad)
+	in.start(&commands.Ctx{}, &script{sha: lib.name}, false, runLoad, room)
 	defer func() {
 		in.finish(&reply)
 		if reply.IsError() {
 			err = errors.New(reply.Str())
+		} else if err == nil {
+			lib.measure()
 		}
 	}()
 	L := in.state.Main()
@@ -129,9 +136,13 @@ func (f *libraryFunction) call(c *commands.Ctx, readOnly bool, keys, args [][]by
 	lib := f.lib
 	lib.mu.Lock()
 	defer lib.mu.Unlock()
-	reply := lib.in.callFunction(c, f, readOnly || f.script.flags.noWrites, keys, args)
-	if e := lib.in.engine; lib.in.unusable {
+	e := lib.in.engine
+	room := e.roomBeside(lib.name, e.library.all())
+	reply := lib.in.callFunction(c, f, readOnly || f.script.flags.noWrites, room, keys, args)
+	if lib.in.unusable {
 		lib.rebuild(e)
+	} else {
+		lib.count()
 	}
 	return reply
 }
@@ -141,19 +152,20 @@ func (f *libraryFunction) call(c *commands.Ctx, readOnly bool, keys, args [][]by
 func (lib *library) rebuild(e *Engine) {
 	e.logf("library %s: begins anew", lib.name)
 	fresh := &library{name: lib.name, source: lib.source, proto: lib.proto}
-	if err := fresh.run(e); err != nil || len(fresh.functions) != len(lib.functions) {
+	if err := fresh.run(e, e.memoryLimit()); err != nil || len(fresh.functions) != len(lib.functions) {
 		return // it loaded before; a damaged state is better than none
 	}
 	for i, f := range lib.functions {
 		f.callback = fresh.functions[i].callback
 	}
-	lib.in = fresh.in
+	lib.in, fresh.in.owner = fresh.in, lib
+	lib.measure()
 }
 
 func (in *interp) callFunction(
-	c *commands.Ctx, f *libraryFunction, readOnly bool, keys, args [][]byte,
+	c *commands.Ctx, f *libraryFunction, readOnly bool, room int64, keys, args [][]byte,
 ) (reply resp.Value) {
-	in.start(c, f.script, readOnly, runFunction)
+	in.start(c, f.script, readOnly, runFunction, room)
 	defer in.finish(&reply)
 	L := in.state.Main()
 	L.Push(f.callback)

@@ -31,6 +31,7 @@ type meter struct {
 	run        *activeRun  // nil until the first poll
 	wrote      bool        // a write command was called
 	errText    string      // why the script was stopped or refused memory
+	collected  bool        // collect was called, so that Room no longer tells what was allocated
 	measured   bool        // the heap has grown beyond garbage
 	stopState  runState    // the state that stopped the run; stateClean if none did
 }
@@ -38,12 +39,24 @@ type meter struct {
 // stepsPerPoll takes the machine some tens of microseconds.
 const stepsPerPoll = 1024
 
+// unlimited is the room of a script without a limit.
+const unlimited = 1 << 62
+
 // begin prepares the meter for a run, which end must follow.
 func (m *meter) begin(kind runKind, limit int64) {
 	m.kind, m.limit, m.otherBytes = kind, limit, -1
 	m.wrote, m.measured, m.stopState = false, false, stateClean
-	m.errText, m.collection = "", nil
-	m.state.Steps, m.state.Room, m.state.Granted = stepsPerPoll, limit, limit
+	m.errText, m.collection, m.collected = "", nil, false
+	room := limit
+	if limit <= 0 {
+		room = unlimited
+	}
+	m.state.Steps, m.state.Room, m.state.Granted = stepsPerPoll, room, room
+}
+
+// allocated returns how many bytes the run has allocated, garbage included, if that is known.
+func (m *meter) allocated() (bytes int64, known bool) {
+	return m.state.Granted - m.state.Room, !m.collected
 }
 
 // stopRequested reports whether the script has been asked to stop.
@@ -111,8 +124,9 @@ func (m *meter) poll() (stop string) {
 // than there is, or a script that makes garbage would be measured all the time. It collects the garbage if
 // the heap could grow beyond the limit and twice garbage.
 func (m *meter) collect(wanted int64) (failure string) {
+	m.collected = true
 	if m.limit <= 0 {
-		m.state.Room = 1 << 62
+		m.state.Room = unlimited
 		return ""
 	}
 	total := wanted + m.state.Scratch()

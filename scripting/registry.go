@@ -21,6 +21,11 @@ func (r *registry) snapshot() ([]*library, map[string]*libraryFunction) {
 	return r.libraries, r.byName
 }
 
+func (r *registry) all() []*library {
+	all, _ := r.snapshot()
+	return all
+}
+
 func (r *registry) lookup(function string) *libraryFunction {
 	_, byName := r.snapshot()
 	return byName[strings.ToLower(function)]
@@ -50,8 +55,9 @@ func (r *registry) remove(name string) bool {
 }
 
 // add adds all of libs or none. With flush they replace all libraries; with
-// replace each may replace the library of its name.
-func (r *registry) add(libs []*library, flush, replace bool) error {
+// replace each may replace the library of its name. Several must not hold more bytes than
+// limit in all, unless that is 0.
+func (r *registry) add(libs []*library, flush, replace bool, limit int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []*library
@@ -71,6 +77,9 @@ func (r *registry) add(libs []*library, flush, replace bool) error {
 	byName, err := functionsOf(all)
 	if err != nil {
 		return err
+	}
+	if held := heldBy(all); len(all) > 1 && limit > 0 && held > limit {
+		return fmt.Errorf(errLibraryMemory, held, limit)
 	}
 	r.libraries, r.byName = all, byName
 	return nil

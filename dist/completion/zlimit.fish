@@ -41,7 +41,7 @@ complete -c zlimit-server -l log-format -x -a 'auto text json' -d 'Whether the l
 complete -c zlimit-server -l logfile -r -F -d 'File to append the log to, opened for each line, so that it may be moved away'
 complete -c zlimit-server -l loglevel -x -a 'debug verbose notice warning nothing' -d 'Lowest level of the lines that are logged, those of redis.log among them'
 complete -c zlimit-server -l lua-error-reply-prefix -x -a 'auto always never' -d 'Whether redis.error_reply prefixes its text with ERR: always as in Redis 7, never as in Redis 6, or auto, which is always unless the text has no space and begins with an upper-case word (UNKNOWN_CLIENT, OVERWEIGHT:3:2): a letter, then letters, digits and underscores, up to the end or a punctuation mark'
-complete -c zlimit-server -l lua-memory-limit -x -d 'Bytes that one script may use before it fails with "not enough memory"'
+complete -c zlimit-server -l lua-memory-limit -x -d 'Bytes that one script may use before it fails with "not enough memory", and that all libraries of functions may hold'
 complete -c zlimit-server -l masterauth -x -d 'The password that a replica gives its master'
 complete -c zlimit-server -l masteruser -x -d 'The user as whom a replica logs in to its master, with masterauth'
 complete -c zlimit-server -l maxclients -x -d 'Maximum number of connected clients'

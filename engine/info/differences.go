@@ -72,7 +72,8 @@ var Constant = []Note{
 	},
 	{
 		"Memory", "used_memory_lua used_memory_vm_eval used_memory_vm_functions used_memory_vm_total",
-		"0: interpreters are objects of Go's heap, and not counted apart from others.",
+		"Interpreters that wait for a script, at 80 kB each; those of libraries, with all that they hold, at " +
+			"most. They are not part of used_memory.",
 	},
 	{
 		"Memory", "allocator_allocated allocator_active allocator_resident",

@@ -21,13 +21,13 @@ func writeMemory(f *Facts, w *writer) {
 	w.bytes("total_system_memory", process.MachineBytes())
 
 	scripts, libraries := &facts.Scripts, &facts.Libraries
-	w.bytesAs("used_memory_lua", 0, func() { w.put("used_memory_vm_eval", 0) })
+	w.bytesAs("used_memory_lua", scripts.Idle, func() { w.put("used_memory_vm_eval", scripts.Idle) })
 	w.put("used_memory_scripts_eval", scripts.Bytes)
 	w.put("number_of_cached_scripts", scripts.Cached)
 	w.put("number_of_functions", libraries.Functions)
 	w.put("number_of_libraries", libraries.Libraries)
-	w.put("used_memory_vm_functions", 0)
-	w.bytes("used_memory_vm_total", 0)
+	w.put("used_memory_vm_functions", libraries.Held)
+	w.bytes("used_memory_vm_total", scripts.Idle+libraries.Held)
 	w.put("used_memory_functions", libraries.Bytes)
 	w.bytes("used_memory_scripts", scripts.Bytes+libraries.Bytes)
 	w.bytes("maxmemory", facts.Max)
