@@ -160,7 +160,7 @@ func open(t *testing.T, url string, change func(o *Options)) *Upstream {
 	t.Helper()
 	a, err := ParseURL(url)
 	require.NoError(t, err)
-	o := Options{Address: a, Timeout: 2 * time.Second}
+	o := Options{Address: a, Timeout: time.Minute}
 	if change != nil {
 		change(&o)
 	}

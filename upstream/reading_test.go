@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
@@ -133,6 +134,9 @@ func TestMergedLongReplies(t *testing.T) {
 // What a short reply takes beside what the client library allocates: nothing up to the space that a reading
 // has, and one slice beyond it.
 func TestReadingAllocations(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates, too; make test counts without")
+	}
 	for text, want := range map[string]float64{"": 0, "hello": 0, strings.Repeat("v", 1000): 1} {
 		text += "\r\n"
 		src, from := strings.NewReader(text), io.LimitedReader{}
