@@ -142,7 +142,8 @@ func TestBodiesKeepNobodyOut(t *testing.T) {
 		owing := owingReply(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			require.Equal(t, idle, c.place != nil, length)
 		}))
-		r, err := http.NewRequestWithContext(withConnection(t.Context(), c), http.MethodPost, "/", http.NoBody)
+		ctx := withConnection(t.Context(), c)
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/", http.NoBody)
 		require.NoError(t, err)
 		r.ContentLength = length
 		owing.ServeHTTP(nil, r)

@@ -72,8 +72,8 @@ var Constant = []Note{
 	},
 	{
 		"Memory", "used_memory_lua used_memory_vm_eval used_memory_vm_functions used_memory_vm_total",
-		"Interpreters that wait for a script, at 80 kB each; those of libraries, with all that they hold, at " +
-			"most. They are not part of used_memory.",
+		"Interpreters that wait for a script, at 80 kB each; those of libraries, with all that they hold, " +
+			"at most. They are not part of used_memory.",
 	},
 	{
 		"Memory", "allocator_allocated allocator_active allocator_resident",

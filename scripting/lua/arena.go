@@ -67,7 +67,7 @@ func (s *State) Reset() {
 	s.recent = recentNumber{}
 	s.scratch, s.goCalls = 0, 0
 	s.current = s.main
-	// What calls that have returned have left may be large. Room is more than Granted if it was granted again.
+	// What calls that have returned have left may be large. Room is more than Granted if more was granted.
 	if allocated := s.Granted - s.Room; allocated < 0 || allocated > keptBytes {
 		s.main.clear()
 		a.concat = nil
