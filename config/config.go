@@ -18,7 +18,7 @@ type Config struct {
 	values  []value      // by index in table
 	path    string       // the file that ParseArgs has read; "": none
 	users   []UserLine   // in the order of their lines
-	renames []Rename     // likewise
+	renames []Rename     // in the order of their lines
 	hooks   []hook       // in the order of their registration
 }
 
