@@ -117,6 +117,16 @@ func (s *Storage) Buffered() int64 {
 // Logging reports whether there is an append-only log.
 func (s *Storage) Logging() bool { return s.log.Load() != nil }
 
+// newestLog returns the log that starts, or else the one there is; nil: there is none.
+func (s *Storage) newestLog() *aof.Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.starting != nil {
+		return s.starting
+	}
+	return s.log.Load()
+}
+
 // logOptions returns the options of the log as the directives have it.
 func (s *Storage) logOptions() aof.Options {
 	return aof.Options{

@@ -58,10 +58,10 @@ func (s *Storage) Replace(
 	if !s.loading.CompareAndSwap(nil, &progress{beganS: s.unixSeconds()}) {
 		return 0, ErrLoading
 	}
-	logging := s.Logging()
+	s.switching.Lock() // the log may be on its way in or out
+	defer s.switching.Unlock()
+	logging := s.newestLog() != nil
 	if logging {
-		s.switching.Lock()
-		defer s.switching.Unlock()
 		s.stopLog()
 	}
 	defer func() {

@@ -66,13 +66,7 @@ func (s *Storage) baseWriter() (binary bool, write snapshotWriter) {
 // It is the log that starts, or else the one there is. For BGREWRITEAOF under
 // appendonly no it is a new one, which is closed at the end.
 func (s *Storage) logToRewrite() (log *aof.Log, end func(), err error) {
-	s.mu.Lock()
-	log = s.starting
-	s.mu.Unlock()
-	if log == nil {
-		log = s.log.Load()
-	}
-	if log != nil {
+	if log = s.newestLog(); log != nil {
 		return log, func() {}, nil
 	}
 	if log, err = aof.Begin(s.logOptions()); err != nil {

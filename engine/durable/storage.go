@@ -111,7 +111,7 @@ type Storage struct {
 	cancelLoad  atomic.Bool
 	atClose     atomic.Int32 // a CloseMode
 
-	switching sync.Mutex    // held while the log is switched on or off; only tried, never waited for
+	switching sync.Mutex    // held while the log is switched on or off; commands only try it
 	snapshots chan struct{} // of one element, which is there while a snapshot is taken
 
 	// mu is the innermost lock: its holder locks no shard and waits for no disk.

@@ -13,12 +13,7 @@ func (s *Storage) Tick() {
 	if !s.opened || s.Loading() {
 		return
 	}
-	s.mu.Lock()
-	log := s.starting
-	s.mu.Unlock()
-	if log == nil {
-		log = s.log.Load()
-	}
+	log := s.newestLog()
 	realMs := s.clock.MonotonicUs() / 1000
 	var status aof.Status
 	mayRewrite := false
