@@ -3,7 +3,10 @@ package upstream
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
+	"os"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -28,6 +31,7 @@ func (u *Upstream) dialer() func(ctx context.Context, network, addr string) (net
 		if err != nil {
 			return nil, &dialError{err}
 		}
+		nc = &patient{Conn: nc}
 		if !u.options.Address.TLS {
 			return nc, nil
 		}
@@ -38,6 +42,55 @@ func (u *Upstream) dialer() func(ctx context.Context, network, addr string) (net
 		}
 		return secured, nil
 	}
+}
+
+// A patient connection counts a read deadline from the last byte that has arrived, so that long replies, which a
+// slow network delivers in many parts, are not taken for a node that has failed. Only silence is: for at least
+// the time that was set, and at most twice that.
+type patient struct {
+	net.Conn
+	span    time.Duration // until the deadline when it was set; 0: there is none
+	arrived bool          // bytes, since the deadline was set or renewed
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *patient) SetReadDeadline(t time.Time) error {
+	c.arrived, c.span = false, 0
+	if !t.IsZero() {
+		c.span = max(time.Until(t), 0)
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetDeadline implements net.Conn.
+func (c *patient) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// Read implements net.Conn. What is not long costs no more calls of the system.
+func (c *patient) Read(p []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(p)
+		switch {
+		case n > 0:
+			c.arrived = true
+		case c.arrived && c.span > 0 && errors.Is(err, os.ErrDeadlineExceeded):
+			c.arrived = false
+			if err := c.Conn.SetReadDeadline(time.Now().Add(c.span)); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		return n, err
+	}
+}
+
+// SyscallConn implements syscall.Conn, by which the client library looks whether a node has closed the connection.
+func (c *patient) SyscallConn() (syscall.RawConn, error) {
+	if conn, ok := c.Conn.(syscall.Conn); ok {
+		return conn.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // tlsConfig returns the configuration of connections to an address.
