@@ -69,6 +69,13 @@ var symptoms = []symptom{
 		func(f *Facts) []any { return []any{f.Scripts.Cached} },
 	},
 	{
+		"Libraries",
+		func(f *Facts) bool { return f.Libraries.Held > leastWaste && f.Libraries.Held > f.Used/4 },
+		"function libraries hold %s beside used memory, which maxmemory does not see: lua-memory-limit bounds it. " +
+			"Tables that functions keep between calls are lost with the process: use keys.",
+		func(f *Facts) []any { return []any{Human(f.Libraries.Held)} },
+	},
+	{
 		"Log",
 		func(f *Facts) bool { return f.Use.Log > leastWaste },
 		"%s of the append-only log wait to be written: the disk is slower than the writes.",

@@ -44,6 +44,11 @@ func TestDiagnose(t *testing.T) {
 		{"scripts", func(f *Facts) { f.Scripts = scripting.Stats{Cached: 1001} }, report(
 			"Scripts: 1001 scripts are cached. Arguments written into the text of a script make each call " +
 				"a script of its own: pass them as KEYS and ARGV.")},
+		{"libraries", func(f *Facts) { f.Libraries.Held = 30 << 20 }, report(
+			"Libraries: function libraries hold 30.00M beside used memory, which maxmemory does not see: " +
+				"lua-memory-limit bounds it. Tables that functions keep between calls are lost with the process: " +
+				"use keys.")},
+		{"libraries that take little", func(f *Facts) { f.Libraries.Held = 20 << 20 }, none},
 		{"log", func(f *Facts) { f.Use.Log = 20 << 20 }, report(
 			"Log: 20.00M of the append-only log wait to be written: the disk is slower than the writes.")},
 	} {
