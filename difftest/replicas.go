@@ -277,7 +277,8 @@ func (p *pairing) follow() (why string, err error) {
 			return why, nil
 		}
 		if time.Since(begin) > replicaTimeout {
-			return why, fmt.Errorf("%s does not follow: %q, %q", p, theirs, ours)
+			info, _ = ask(p.to, "INFO", "replication")
+			return why, fmt.Errorf("%s does not follow: %q, %q, %q", p, theirs, ours, info)
 		}
 	}
 }
