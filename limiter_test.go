@@ -106,7 +106,7 @@ func TestAllowErrors(t *testing.T) {
 		cost      int64
 		want      string
 	}{
-		{"limit", "k", zlimit.Quota{Limit: 0, Window: time.Second}, 1, "ERR limit must be at least 1"},
+		{"limit", "k", zlimit.Quota{Limit: -1, Window: time.Second}, 1, "ERR limit must not be negative"},
 		{"no window", "k", zlimit.Quota{Limit: 1}, 1, "ERR window must be at least 1 millisecond"},
 		{
 			"negative window", "k",

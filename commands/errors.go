@@ -131,7 +131,7 @@ var (
 	errRLIDEmpty       = resp.Error("ERR ID must not be empty")
 	errRLIDLong        = resp.Error("ERR ID must be at most " + strconv.Itoa(maxID) + " bytes")
 	errRLMaxNumber     = resp.Error("ERR max is not an integer or out of range")
-	errRLMax           = resp.Error("ERR max must be at least 1")
+	errRLMax           = resp.Error("ERR max must not be negative")
 	errRLForeignLeases = resp.Error("ERR key holds a sorted set that RL.ACQUIRE did not write")
 
 	errRLTopN          = resp.Error("ERR n must be from 1 to " + strconv.Itoa(MaxTop))
@@ -171,12 +171,12 @@ var throttleArguments = [...]struct {
 	number, below resp.Value
 }{
 	{
-		0, resp.Error("ERR max_burst is not an integer or out of range"),
-		resp.Error("ERR max_burst must not be negative"),
+		-1, resp.Error("ERR max_burst is not an integer or out of range"),
+		resp.Error("ERR max_burst must be at least -1"),
 	},
 	{
-		1, resp.Error("ERR count is not an integer or out of range"),
-		resp.Error("ERR count must be at least 1"),
+		0, resp.Error("ERR count is not an integer or out of range"),
+		resp.Error("ERR count must not be negative"),
 	},
 	{
 		1, resp.Error("ERR period is not an integer or out of range"),
@@ -196,7 +196,7 @@ var rlErrors = []struct {
 	err   error
 	reply resp.Value
 }{
-	{limiter.ErrLimit, resp.Error("ERR limit must be at least 1")},
+	{limiter.ErrLimit, resp.Error("ERR limit must not be negative")},
 	{
 		limiter.ErrLimitWindow,
 		resp.Error("ERR limit must be at most 1000 per millisecond of its window" + insteadOfLog),
@@ -211,7 +211,7 @@ var rlErrors = []struct {
 	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
 	{limiter.ErrCostLarge, resp.Error("ERR COST must be at most 1000000" + insteadOfLog)},
 	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside the range of a log")},
-	{limiter.ErrBurst, resp.Error("ERR burst must be at least 1")},
+	{limiter.ErrBurst, resp.Error("ERR burst must not be negative")},
 	{limiter.ErrBurstLong, resp.Error("ERR burst must take less than 100 years to fill")},
 	{limiter.ErrBuckets, resp.Error("ERR the number of BUCKETS must be from 1 to " +
 		strconv.Itoa(limiter.MaxBuckets))},

@@ -327,8 +327,8 @@ func rlFault(words []string) (fault string, call rlCall) {
 	for i, limit := range limits {
 		call.limits = append(call.limits, limit.Int64())
 		switch us := new(big.Int).Mul(windows[i], n(1000)); {
-		case limit.Sign() < 1:
-			return "limit must be at least 1", call
+		case limit.Sign() < 0:
+			return "limit must not be negative", call
 		case call.algo != "log":
 		case limit.Cmp(n(5000)) > 0:
 			return "limit must be at most rl-log-max-units (5000)" + instead, call
@@ -337,13 +337,15 @@ func rlFault(words []string) (fault string, call rlCall) {
 		}
 	}
 	interval := new(big.Int).Mul(windows[0], n(1000))
-	interval.Add(interval, new(big.Int).Sub(limits[0], n(1))).Div(interval, limits[0])
+	if limits[0].Sign() > 0 {
+		interval.Add(interval, new(big.Int).Sub(limits[0], n(1))).Div(interval, limits[0])
+	}
 	switch burst, buckets := values["gcra"], values["buckets"]; {
 	case values["cost"].Sign() < 0:
 		return "COST must not be negative", call
-	case burst != nil && burst.Sign() < 1:
-		return "burst must be at least 1", call
-	case burst != nil && new(big.Int).Mul(burst, interval).Cmp(n(3_155_760_000_000_000)) >= 0:
+	case burst != nil && burst.Sign() < 0:
+		return "burst must not be negative", call
+	case burst != nil && limits[0].Sign() > 0 && new(big.Int).Mul(burst, interval).Cmp(n(3_155_760_000_000_000)) >= 0:
 		return "burst must take less than 100 years to fill", call
 	case buckets != nil && (buckets.Sign() < 1 || buckets.Cmp(n(1000)) > 0):
 		return "the number of BUCKETS must be from 1 to 1000", call

@@ -29,7 +29,7 @@ var gcraAlgorithm = algorithm{
 	subject: func(c *Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
 		state, expireAtMs, refusal := c.gcraOf(n)
 		state.Burst = a.param
-		if a.param == 0 { // the state does not record it
+		if a.seen&optAlgo == 0 { // the state does not record it
 			state.Burst = a.quotas[0].Limit
 			if err := limiter.ValidateBurst(a.quotas[0], state.Burst); err != nil {
 				return nil, 0, rlError(c, err)

@@ -11,7 +11,7 @@ import (
 // invalid arguments.
 var holdErrorCases = []struct{ line, want string }{
 	{"RL.RESERVE k x 1s 1 HOLD 1 ID a", "ERR limit is not an integer or out of range"},
-	{"RL.RESERVE k 0 1s 1 HOLD 1 ID a", "ERR limit must be at least 1"},
+	{"RL.RESERVE k -1 1s 1 HOLD 1 ID a", "ERR limit must not be negative"},
 	{"RL.RESERVE k 1 1w 1 HOLD 1 ID a", badWindow},
 	{"RL.RESERVE k 1 0 1 HOLD 1 ID a", "ERR window must be at least 1 millisecond"},
 	{
@@ -53,8 +53,7 @@ var holdErrorCases = []struct{ line, want string }{
 
 	{"RL.ACQUIRE k x LEASE 1 ID a", "ERR max is not an integer or out of range"},
 	{"RL.ACQUIRE k 9223372036854775808 LEASE 1 ID a", "ERR max is not an integer or out of range"},
-	{"RL.ACQUIRE k 0 LEASE 1 ID a", "ERR max must be at least 1"},
-	{"RL.ACQUIRE k -3 LEASE 1 ID a", "ERR max must be at least 1"},
+	{"RL.ACQUIRE k -3 LEASE 1 ID a", "ERR max must not be negative"},
 	{"RL.ACQUIRE k 1 LEASE 0 ID a", "ERR LEASE must be at least 1 millisecond"},
 	{"RL.ACQUIRE k 1 LEASE 1x ID a", "ERR LEASE" + badDuration},
 	{"RL.ACQUIRE k 1 LEASE 36525d ID a", "ERR LEASE must be below 100 years"},

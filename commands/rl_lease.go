@@ -115,10 +115,13 @@ func (k *leaseKey) holds(c *Ctx, id []byte) bool {
 }
 
 // freeAfterMs returns the milliseconds after which fewer than maxSlots leases are
-// active, unless leases are added or renewed.
+// active, unless leases are added or renewed; -1: never.
 func (k *leaseKey) freeAfterMs(c *Ctx, maxSlots int64) int64 {
 	excess := k.active() - maxSlots
-	if excess < 0 {
+	switch {
+	case maxSlots == 0:
+		return -1
+	case excess < 0:
 		return 0
 	}
 	return int64(k.set.ScoreAt(k.expired+int(excess))) - c.NowMs
@@ -157,7 +160,8 @@ func (k *leaseKey) commit(c *Ctx) {
 //
 // The reply is 1 if the id has a slot, otherwise 0, the number of slots in use, max,
 // and the milliseconds until a slot is free at the latest (0 if one is). An id keeps
-// its slot with the new lease, whatever max is.
+// its slot with the new lease even if max is lower now, but max 0 denies every call, with
+// -1 for the wait.
 func rlAcquire(c *Ctx) resp.Value {
 	maxSlots, leaseMs, id, refusal := parseAcquire(c)
 	if refusal.IsError() {
@@ -168,7 +172,7 @@ func rlAcquire(c *Ctx) resp.Value {
 		return refusal
 	}
 	granted := int64(0)
-	if k.active() < maxSlots || k.holds(c, id) {
+	if maxSlots > 0 && (k.active() < maxSlots || k.holds(c, id)) {
 		if k.node == nil {
 			if refusal := c.reserve(c.Args[1]); refusal.IsError() {
 				return refusal
@@ -189,7 +193,7 @@ func parseAcquire(c *Ctx) (maxSlots, leaseMs int64, id []byte, refusal resp.Valu
 	switch {
 	case !ok:
 		return 0, 0, nil, errRLMaxNumber
-	case maxSlots < 1:
+	case maxSlots < 0:
 		return 0, 0, nil, errRLMax
 	}
 	leaseMs, id, refusal = parseDurationAndID(options{c.Args[3:]}, acquireOptions)

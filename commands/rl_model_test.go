@@ -180,7 +180,7 @@ func runHolds(seed uint64, steps int, fault string) error {
 		m.advance(pick(0, 0, 0, 1, 7, 100, 333, 999, 1000, 1001, 5000))
 		b.ctx.NowMs, b.ctx.NowUs = m.nowMs, m.nowMs*1000
 		b.ctx.Reset()
-		id, limit := string('a'+rune(r.IntN(4))), pick(3, 8, 20, 1999)
+		id, limit := string('a'+rune(r.IntN(4))), pick(3, 8, 20, 1999, 0)
 		window, n := pick(2, 1000, 5000), pick(1, 2, 3, 5, 9)
 		if r.IntN(10) == 0 {
 			n = 1200 // exceeds the scores of one millisecond
@@ -270,7 +270,7 @@ func runLeases(seed uint64, steps int, late int64) error {
 				living = append(living, end)
 			}
 		}
-		id, most, lease := string('0'+rune(r.IntN(6))), 1+r.IntN(4), []int64{1, 100, 1000}[r.IntN(3)]
+		id, most, lease := string('0'+rune(r.IntN(6))), r.IntN(5), []int64{1, 100, 1000}[r.IntN(3)]
 		has := ends[id] != 0
 		line, want := "", "0"
 		switch r.IntN(4) {
@@ -289,7 +289,7 @@ func runLeases(seed uint64, steps int, late int64) error {
 		default:
 			line = fmt.Sprintf("RL.ACQUIRE k %d LEASE %d ID %s", most, lease, id)
 			granted := 0
-			if has || len(living) < most {
+			if most > 0 && (has || len(living) < most) {
 				granted = 1
 				ends[id] = nowMs + lease
 			}
@@ -299,7 +299,9 @@ func runLeases(seed uint64, steps int, late int64) error {
 			}
 			slices.Sort(living)
 			wait := int64(0)
-			if over := len(living) - most; over >= 0 {
+			if over := len(living) - most; most == 0 {
+				wait = -1
+			} else if over >= 0 {
 				wait = living[over] - nowMs
 			}
 			want = fmt.Sprint([]int64{int64(granted), int64(len(living)), int64(most), wait})

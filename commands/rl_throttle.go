@@ -18,7 +18,7 @@ var rlThrottleRows = []Command{
 			"by the generic cell rate algorithm.",
 		Example: "api:42 15 30 60",
 		Deviation: "redis-cell's command; the emission interval is rounded up to a microsecond, " +
-			"and negative numbers are refused",
+			"max_burst -1 or count 0 denies every call, and other negative numbers are refused",
 	},
 }
 
@@ -26,8 +26,8 @@ var rlThrottleRows = []Command{
 //
 // The reply is 0 if admitted, otherwise 1, the burst (max_burst plus one), what remains
 // of it, the seconds to wait (-1 if admitted, or if quantity exceeds the burst), and the
-// seconds until the whole burst is available. Seconds are rounded up. The state is that
-// of ALGO GCRA.
+// seconds until the whole burst is available. Seconds are rounded up. Count 0 makes the
+// burst 0, which nothing fits. The state is that of ALGO GCRA.
 func clThrottle(c *Ctx) resp.Value {
 	q, burst, quantity, refusal := parseThrottle(c)
 	if refusal.IsError() {

@@ -16,7 +16,7 @@ func TestInfoLimiter(t *testing.T) {
 	require.Equal(t, "-1", field(t, s, "limiter", "held_age_ms"), "before the first sample")
 	for _, line := range []string{
 		"RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 5 ATMOST", "RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 0",
-		"RL.ALLOW a 0 1h",
+		"RL.ALLOW a -1 1h",
 		"MULTI", "RL.ALLOW f 1 1h ALGO FIXED", "RL.ALLOW f 1 1h ALGO FIXED FULL", "EXEC",
 		"RL.ALLOW g 5 1h ALGO GCRA 2", "CL.THROTTLE g2 0 1 60", "CL.THROTTLE g2 0 1 60",
 		"CL.THROTTLE g2 0 1 60 0",

@@ -52,7 +52,7 @@ func TestCommandStats(t *testing.T) {
 		"MULTI", "DISCARD",
 		"EVAL return{err='MY_error'} 0", "EVAL return{} nokeys",
 		"MULTI", "HELLO 9", "SELECT 99", "EXEC",
-		"RL.ALLOW l 1 1m", "RL.ALLOW l 1 1m", "RL.ALLOW l 0 1m", "RL.ALLOW l", // a denial is no failure
+		"RL.ALLOW l 1 1m", "RL.ALLOW l 1 1m", "RL.ALLOW l -1 1m", "RL.ALLOW l", // a denial is no failure
 	} {
 		do(s, line)
 	}

@@ -141,11 +141,11 @@ func TestErrorsThatDoNotAbort(t *testing.T) {
 		{"SET k text", "QUEUED"},
 		{"INCR k", "QUEUED"},
 		{"RL.ALLOW k 1 1s", "QUEUED"},
-		{"RL.ALLOW l 0 1s", "QUEUED"},
+		{"RL.ALLOW l -1 1s", "QUEUED"},
 		{"GET k", "QUEUED"},
 		{"EXEC", "[OK ERR value is not an integer or out of range WRONGTYPE Operation against a key " +
 			"holding the wrong kind of value" +
-			" ERR limit must be at least 1 text]"},
+			" ERR limit must not be negative text]"},
 		{"EXEC", "ERR EXEC without MULTI"},
 		{"DISCARD", "ERR DISCARD without MULTI"},
 		{"EXEC now", "EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' " +

@@ -96,6 +96,7 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 		for _, state := range ends {
 			for _, expireAtMs := range ends {
 				for _, q := range []Quota{
+					{0, 1000},
 					{1, 1},
 					{math.MaxInt64, 1},
 					{1, MaxWindowMs - 1},
@@ -106,10 +107,10 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 						fixed := Fixed{max(state, 0)}
 						check(fixed.Decide(nowMs, expireAtMs, q, call), q.Limit, "FIXED", nowMs, state,
 							expireAtMs, q, call)
-						for _, burst := range []int64{1, 2, 1_000_000} {
+						for _, burst := range []int64{0, 1, 2, 1_000_000} {
 							if ValidateBurst(q, burst) == nil {
 								gcra := GCRA{state, burst}
-								check(gcra.Decide(nowMs, expireAtMs, q, call), burst, "GCRA", nowMs, state,
+								check(gcra.Decide(nowMs, expireAtMs, q, call), q.Capacity(burst), "GCRA", nowMs, state,
 									expireAtMs, q, burst, call)
 							}
 						}
@@ -165,9 +166,11 @@ func TestAlgorithmsDoNotAllocate(t *testing.T) {
 func TestValidateOthers(t *testing.T) {
 	q := Quota{10, 1000}
 	require.NoError(t, ValidateQuota(Quota{math.MaxInt64, 1}, Call{Cost: math.MaxInt64}))
-	require.ErrorIs(t, ValidateQuota(Quota{0, 1}, Call{}), ErrLimit)
+	require.NoError(t, ValidateQuota(Quota{0, 1}, Call{}))
+	require.ErrorIs(t, ValidateQuota(Quota{-1, 1}, Call{}), ErrLimit)
 	require.ErrorIs(t, ValidateQuota(q, Call{Cost: -1}), ErrCostNegative)
-	require.ErrorIs(t, ValidateBurst(q, 0), ErrBurst)
+	require.NoError(t, ValidateBurst(q, 0))
+	require.ErrorIs(t, ValidateBurst(q, -1), ErrBurst)
 	require.ErrorIs(t, ValidateBurst(q, math.MinInt64), ErrBurst)
 	require.NoError(t, ValidateBurst(q, 31_557_599_999))
 	require.ErrorIs(t, ValidateBurst(q, 31_557_600_000), ErrBurstLong)

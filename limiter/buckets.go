@@ -48,8 +48,9 @@ func (b *Buckets) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 	leave := d.measure(q.Limit, used, call)
 	if used > 0 {
 		d.ResetAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, used), nowMs, expireAtMs)
-		d.NextAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, max(1, used-q.Limit+1)), nowMs,
-			expireAtMs)
+	}
+	if n := q.growsAfter(used); n > 0 {
+		d.NextAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, n), nowMs, expireAtMs)
 	}
 	if leave > 0 {
 		d.RetryAfterMs = untilGone(b.leaves(nowMs, q.WindowMs, used, leave), nowMs, expireAtMs)

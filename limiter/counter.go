@@ -47,7 +47,9 @@ func (s *Counter) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 	}
 	if d.Used > 0 {
 		d.ResetAfterMs = untilGone(now.leaves(nowMs, d.Used, d.Used), nowMs, expireAtMs)
-		d.NextAfterMs = untilGone(now.leaves(nowMs, d.Used, max(1, d.Used-q.Limit+1)), nowMs, expireAtMs)
+	}
+	if n := q.growsAfter(d.Used); n > 0 {
+		d.NextAfterMs = untilGone(now.leaves(nowMs, d.Used, n), nowMs, expireAtMs)
 	}
 	return d
 }

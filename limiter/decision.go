@@ -38,8 +38,8 @@ type Decision struct {
 	// ResetAfterMs is when the binding window is empty if there are no other calls, 0
 	// if it is empty now.
 	ResetAfterMs int64
-	// NextAfterMs is when Remaining next grows if there are no other calls, 0 if the
-	// window is empty. A log leaves it 0: see NextAfter.
+	// NextAfterMs is when Remaining next grows if there are no other calls, 0 if it does
+	// not: the window is empty, or the limit 0. A log leaves it 0: see NextAfter.
 	NextAfterMs int64
 	// Used is the number of units in the binding window, at the same point as
 	// Remaining. It exceeds Limit if the limit was lowered.

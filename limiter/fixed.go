@@ -31,7 +31,9 @@ func (s *Fixed) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision)
 		d.ExpireAtMs = endMs
 		d.ResetAfterMs = sub(endMs, nowMs)
 	}
-	d.NextAfterMs = d.ResetAfterMs
+	if q.Limit > 0 {
+		d.NextAfterMs = d.ResetAfterMs
+	}
 	return d
 }
 

@@ -13,10 +13,19 @@ type GCRA struct {
 	Burst int64 // units; see ValidateBurst
 }
 
-// Interval returns the microseconds between two units of a quota.
+// Interval returns the microseconds between two units of a quota. Under a limit of 0, which
+// gains none, it is the window.
 func (q Quota) Interval() int64 {
 	us := mul(q.WindowMs, usPerMs)
-	return (us-1)/q.Limit + 1
+	return (us-1)/max(q.Limit, 1) + 1
+}
+
+// Capacity returns how many units of a burst a quota admits at once: none under a limit of 0.
+func (q Quota) Capacity(burst int64) int64 {
+	if q.Limit == 0 {
+		return 0
+	}
+	return burst
 }
 
 const usPerMs = 1000
@@ -32,11 +41,11 @@ func (s *GCRA) Apply(_ int64, d *Decision) { s.TatUs = d.TatUs }
 
 func (s *GCRA) decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) {
 	d.Limit, d.WindowMs = q.Limit, q.WindowMs
-	intervalUs, nowUs := q.Interval(), mul(nowMs, usPerMs)
+	intervalUs, nowUs, burst := q.Interval(), mul(nowMs, usPerMs), q.Capacity(s.Burst)
 	aheadUs := s.ahead(nowMs, expireAtMs)
-	if leave := d.measure(s.Burst, ceil(aheadUs, intervalUs), call); leave > 0 {
-		want := s.Burst - (d.Used - leave)
-		d.RetryAfterMs = untilGone(ceil(aheadUs-(s.Burst-want)*intervalUs, usPerMs), nowMs, expireAtMs)
+	if leave := d.measure(burst, ceil(aheadUs, intervalUs), call); leave > 0 {
+		stay := d.Used - leave
+		d.RetryAfterMs = untilGone(ceil(aheadUs-stay*intervalUs, usPerMs), nowMs, expireAtMs)
 	}
 	if d.Allowed > 0 && !call.Peek {
 		d.consume()
@@ -47,7 +56,8 @@ func (s *GCRA) decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) 
 	}
 	if d.Used > 0 {
 		d.ResetAfterMs = untilGone(ceil(aheadUs, usPerMs), nowMs, expireAtMs)
-		full := min(d.Used, s.Burst) - 1 // after so many one more remains
+	}
+	if full := min(d.Used, burst) - 1; full >= 0 { // after so many one more remains
 		d.NextAfterMs = untilGone(ceil(aheadUs-full*intervalUs, usPerMs), nowMs, expireAtMs)
 	}
 	return d
@@ -82,7 +92,7 @@ type Throttle struct {
 // takes nothing and is admitted.
 func (s *GCRA) Throttle(nowMs, expireAtMs int64, q Quota, quantity int64) (Throttle, Decision) {
 	d := s.decide(nowMs, expireAtMs, q, Call{Cost: quantity, Peek: quantity == 0})
-	return d.Throttle(s.Burst), d
+	return d.Throttle(q.Capacity(s.Burst)), d
 }
 
 // Throttle returns the decision of GCRA with a burst in the terms of CL.THROTTLE.

@@ -83,11 +83,11 @@ func NextAfter(log Log, nowMs, expireAtMs int64, q Quota) int64 {
 	var k key
 	k.view(log, nowMs, expireAtMs)
 	used := k.used(q.WindowMs)
-	if used == 0 {
+	n := q.growsAfter(used)
+	if n == 0 {
 		return 0
 	}
-	// Above a lowered limit, Remaining grows once one more than the excess has left.
-	return k.leaves(used, max(1, used-q.Limit+1), q.WindowMs)
+	return k.leaves(used, n, q.WindowMs)
 }
 
 // Count returns how many units of a log count in a window.

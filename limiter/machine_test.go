@@ -237,6 +237,12 @@ func TestDecisionsAreExact(t *testing.T) {
 						require.Greater(t, later(d.NextAfterMs, ask).Remaining, d.Remaining, at)
 						require.Equal(t, d.Remaining, later(d.NextAfterMs-1, ask).Remaining, at)
 					}
+					// A limit of 0 denies, whatever the state, and says when that is gone.
+					none := m.copyOf().decide(h.nowMs, Quota{0, h.q.WindowMs}, call)
+					require.Equal(t, Decision{
+						RetryAfterMs: -1, ResetAfterMs: d.ResetAfterMs, Used: none.Used, WindowMs: h.q.WindowMs,
+					}, none, at)
+					require.Equal(t, d.Used > 0, none.Used > 0, at)
 					// The new limit admits as many as it leaves, and not one more.
 					limit := Quota{1 + h.rng.Int64N(2*h.q.Limit), h.q.WindowMs}
 					fits := max(0, limit.Limit-d.Used)

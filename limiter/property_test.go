@@ -33,8 +33,11 @@ func newPlan(choices rand.Source) *plan {
 	for range 1 + p.rng.IntN(4) {
 		w := windows[p.rng.IntN(len(windows))]
 		l := min(limits[p.rng.IntN(len(limits))], w*unitsPerMs)
-		p.pool = append(p.pool, Quota{l, w})
 		p.maxCost = max(p.maxCost, l)
+		if p.rng.IntN(12) == 0 {
+			l = 0
+		}
+		p.pool = append(p.pool, Quota{l, w})
 		p.mostStep = max(p.mostStep, w)
 	}
 	p.back, p.several = p.rng.IntN(2) == 0, p.rng.IntN(2) == 0

@@ -2,11 +2,20 @@ package limiter
 
 import "errors"
 
-// Quota is one limit of a call: at most Limit units in any WindowMs milliseconds. Both
-// are at least 1. See Validate for the other bounds.
+// Quota is one limit of a call: at most Limit units in any WindowMs milliseconds. A
+// limit of 0 denies every call. See Validate for the bounds.
 type Quota struct {
 	Limit    int64
 	WindowMs int64
+}
+
+// growsAfter returns how many of the units used must leave before Remaining grows: more
+// than the excess over a lowered limit. It returns 0 if Remaining does not grow.
+func (q Quota) growsAfter(used int64) int64 {
+	if used == 0 || q.Limit == 0 {
+		return 0
+	}
+	return max(1, used-q.Limit+1)
 }
 
 // longest returns the longest window.
@@ -44,12 +53,12 @@ var (
 // ErrWindowLong.
 var (
 	ErrNoQuota      = errors.New("limiter: no limit given")
-	ErrLimit        = errors.New("limiter: limit is below one")
+	ErrLimit        = errors.New("limiter: limit is negative")
 	ErrLimitUnits   = errors.New("limiter: limit is above the units a log may hold")
 	ErrLimitWindow  = errors.New("limiter: limit is above the microseconds of its window")
 	ErrCostNegative = errors.New("limiter: cost is negative")
 	ErrCostLarge    = errors.New("limiter: cost is above 1,000,000 and could be admitted")
-	ErrBurst        = errors.New("limiter: burst is below one")
+	ErrBurst        = errors.New("limiter: burst is negative")
 	ErrBurstLong    = errors.New("limiter: burst takes a hundred years to fill")
 	ErrBuckets      = errors.New("limiter: buckets are not from 1 to 1,000")
 )
@@ -116,12 +125,12 @@ func ValidateQuotas(quotas []Quota, call Call) error {
 }
 
 // ValidateBurst checks the burst of GCRA for a valid quota. Below a hundred years no
-// step of the algorithm overflows.
+// step of the algorithm overflows. A burst of 0 denies every call.
 func ValidateBurst(q Quota, burst int64) error {
 	switch {
-	case burst < 1:
+	case burst < 0:
 		return ErrBurst
-	case burst >= ceil(MaxWindowMs*usPerMs, q.Interval()):
+	case q.Capacity(burst) >= ceil(MaxWindowMs*usPerMs, q.Interval()):
 		return ErrBurstLong
 	}
 	return nil
@@ -137,7 +146,7 @@ func ValidateBuckets(n int64) error {
 
 func (q Quota) check() error {
 	switch {
-	case q.Limit < 1:
+	case q.Limit < 0:
 		return ErrLimit
 	case q.WindowMs < 1:
 		return ErrWindowShort

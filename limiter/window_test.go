@@ -136,7 +136,7 @@ func TestValidate(t *testing.T) {
 		{"negative cost", []Quota{ok}, -1, ErrCostNegative},
 		{"least cost", []Quota{ok}, math.MinInt64, ErrCostNegative},
 		{"no quota", nil, 1, ErrNoQuota},
-		{"limit 0", []Quota{{0, 1000}}, 1, ErrLimit},
+		{"limit 0", []Quota{{0, 1000}}, 1, nil},
 		{"limit below", []Quota{{math.MinInt64, 1000}}, 1, ErrLimit},
 		{"window 0", []Quota{{1, 0}}, 1, ErrWindowShort},
 		{"window below", []Quota{{1, math.MinInt64}}, 1, ErrWindowShort},
@@ -149,7 +149,7 @@ func TestValidate(t *testing.T) {
 		{"a unit a microsecond", []Quota{{5000, 5}}, 1, nil},
 		{"more than that", []Quota{{5001, 5}}, 1, ErrLimitWindow},
 		{"the second quota", []Quota{ok, {5001, 5}}, 1, ErrLimitWindow},
-		{"the first fault", []Quota{{0, 0}, {5001, 5}}, -1, ErrLimit},
+		{"the first fault", []Quota{{-1, 0}, {5001, 5}}, -1, ErrLimit},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.ErrorIs(t, Validate(c.quotas, Call{Cost: c.cost}, DefaultMaxUnits), c.want)

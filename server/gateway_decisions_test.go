@@ -25,7 +25,7 @@ var countedLines = []string{
 	"RL.MALLOW 2 t1:m 5 1m t2:n 2 1m PEEK",
 	"RL.RESERVE t1:r 3 1m 2 HOLD 1m ID x", "RL.RESERVE t1:r 3 1m 2 HOLD 1m ID x",
 	"RL.RESERVE t1:r 3 1m 2 HOLD 1m ID y", "RL.SETTLE t1:r x 1",
-	"RL.ALLOW t1:f 5 1m", "RL.ALLOW t1:a 0 1m", "RL.REFUND t1:a 1", "RL.INFO t1:a",
+	"RL.ALLOW t1:f 5 1m", "RL.ALLOW t1:a -1 1m", "RL.REFUND t1:a 1", "RL.INFO t1:a",
 	"RL.ACQUIRE s 2 LEASE 1m ID a",
 	"INCREX i",
 }

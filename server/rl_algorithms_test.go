@@ -353,3 +353,45 @@ func rlThrottle() []rlScenario {
 		}},
 	}
 }
+
+// rlNothing has what denies every call: limits, bursts and numbers of slots of 0.
+func rlNothing() []rlScenario {
+	return []rlScenario{
+		{"limit 0", nil, []rlStep{
+			{0, "RL.ALLOW k 0 1s", "[0 0 0 -1 0]"},
+			{0, "RL.ALLOW k 0 1s PEEK", "[0 0 0 -1 0]"},
+			{0, "RL.ALLOW k 0 1s COST 0", "[0 0 0 -1 0]"},
+			{0, "RL.ALLOW k 0 1s ATMOST COST 3 FULL", full(0, 0, 0, -1, 0, 0, 0, "LOG", 1000)},
+			{0, "RL.ALLOW k 0 1s ALGO FIXED", "[0 0 0 -1 0]"},
+			{0, "RL.ALLOW k 0 1s ALGO COUNTER", "[0 0 0 -1 0]"},
+			{0, "RL.ALLOW k 0 1s ALGO BUCKETS 10", "[0 0 0 -1 0]"},
+			{0, "RL.ALLOW k 0 1s ALGO GCRA 5", "[0 0 0 -1 0]"},
+			{0, "RL.ALLOW k 5 1s ALGO GCRA 0", "[0 5 0 -1 0]"},
+			{0, "RL.MALLOW 2 k 5 1s l 0 1s", "[2 0 0 0 -1 0]"},
+			{0, "RL.RESERVE k 0 1s 1 HOLD 1s ID a", "[0 0 0 -1 0]"},
+			{0, "RL.ACQUIRE k 0 LEASE 1s ID a", "[0 0 0 -1]"},
+			{0, "CL.THROTTLE k -1 1 2", "[1 0 0 -1 0]"},
+			{0, "CL.THROTTLE k 5 0 2", "[1 0 0 -1 0]"},
+			{0, "EXISTS k l k:hold:a", "0"},
+			{0, "RL.ALLOW k -1 1s", "ERR limit must not be negative"},
+		}},
+		{"limit 0 on a key in use", nil, []rlStep{
+			{0, "RL.ALLOW k 3 1s COST 2", "[2 3 1 0 1000]"},
+			{100, "RL.ALLOW k 0 1s FULL", full(0, 0, 0, -1, 900, 0, 2, "LOG", 1000)},
+			{100, "RL.ALLOW k 3 1s 0 2s", "[0 0 0 -1 901]"}, // the key ends before the window
+			{100, "RL.ALLOW k 3 1s PEEK", "[1 3 1 0 900]"},
+			{0, "RL.ALLOW f 3 1s ALGO FIXED", "[1 3 2 0 1000]"},
+			{100, "RL.ALLOW f 0 1s ALGO FIXED FULL", full(0, 0, 0, -1, 900, 0, 1, "FIXED", 1000)},
+			{100, "RL.ALLOW g 4 1s ALGO GCRA 4", "[1 4 3 0 250]"},
+			{100, "RL.ALLOW g 0 1s ALGO GCRA 4 FULL", full(0, 0, 0, -1, 250, 0, 1, "GCRA", 1000)},
+			{100, "RL.ALLOW c 3 1s ALGO COUNTER", "[1 3 2 0 1900]"},
+			{100, "RL.ALLOW c 0 1s ALGO COUNTER FULL", full(0, 0, 0, -1, 1900, 0, 1, "COUNTER", 1000)},
+			{100, "RL.ALLOW b 3 1s ALGO BUCKETS 10", "[1 3 2 0 1099]"},
+			{100, "RL.ALLOW b 0 1s ALGO BUCKETS 10 FULL", full(0, 0, 0, -1, 1099, 0, 1, "BUCKETS", 1000)},
+			// Slots that are held stay so until their leases end, but are not renewed.
+			{100, "RL.ACQUIRE s 1 LEASE 1s ID a", "[1 1 1 1000]"},
+			{200, "RL.ACQUIRE s 0 LEASE 1s ID a", "[0 1 0 -1]"},
+			{200, "RL.ACQUIRE s 1 LEASE 1s ID b", "[0 1 1 900]"},
+		}},
+	}
+}

@@ -38,7 +38,7 @@ func TestExamplesOfRLHelp(t *testing.T) {
 			require.NotRegexp(t, `^[A-Z]+ `, strings.TrimPrefix(got, "[Commands"), line)
 		}
 	}
-	require.Regexp(t, `^ERR limit `, call("RL.ALLOW user:42 0 1m"), "an error is noticed")
+	require.Regexp(t, `^ERR limit `, call("RL.ALLOW user:42 -1 1m"), "an error is noticed")
 }
 
 // TestRLHelp checks the shape of the reply, also of renamed commands, and wrong arity.

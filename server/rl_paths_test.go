@@ -206,8 +206,9 @@ func (p *rlRun) reply(w *wire) string {
 // keyspace describes every key as clients see it.
 func (p *rlRun) keyspace() string {
 	var b strings.Builder
-	keys := p.call(p.other, "KEYS *")
-	for _, key := range strings.Fields(strings.Trim(keys, "[]")) {
+	keys := strings.Fields(strings.Trim(p.call(p.other, "KEYS *"), "[]"))
+	slices.Sort(keys)
+	for _, key := range keys {
 		for _, ask := range []string{
 			"TYPE %s", "PEXPIRETIME %s", "OBJECT ENCODING %s", "GET %s", "ZCARD %s",
 			"ZRANGE %s 0 5000 WITHSCORES", "ZRANGE %s -1 -1 WITHSCORES", "HGETALL %s",

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	errLimit       = "ERR limit must be at least 1"
+	errLimit       = "ERR limit must not be negative"
 	errLimitNumber = "ERR limit is not an integer or out of range"
 	insteadOfLog   = "; use ALGO BUCKETS or ALGO GCRA for more"
 	errLimitUnits  = "ERR limit must be at most rl-log-max-units (16777216)" + insteadOfLog
@@ -26,7 +26,6 @@ const (
 // type, and on a missing one.
 func rlRefusals() []rlScenario {
 	refusals := []struct{ args, want string }{
-		{"0 1s", errLimit},
 		{"-1 1s", errLimit},
 		{"-9223372036854775808 1s", errLimit},
 		{"9223372036854775808 1s", errLimitNumber},
@@ -98,7 +97,7 @@ func rlRefusals() []rlScenario {
 		},
 		{"1 1s" + strings.Repeat(" 9 1m", 99), "ERR the number of limits must be from 1 to 16"},
 		{"1 1s PEEK COST 2 peek", "ERR syntax error, 'peek' is given twice"},
-		{"1 1s ALGO GCRA 0", "ERR burst must be at least 1"},
+		{"1 1s ALGO GCRA -1", "ERR burst must not be negative"},
 		{"1 1s 10 1m ALGO FIXED", "ERR several limits and windows require ALGO LOG"},
 		{"2000000 1h COST 1000001", "ERR COST must be at most 1000000" + insteadOfLog},
 		{"2000000 1h COST 9223372036854775807 ATMOST", "ERR COST must be at most 1000000" + insteadOfLog},

@@ -138,7 +138,7 @@ func rlSim() []rlScenario {
 			{0, "RL.SIM s 1 1s FROM KEY 9", errWrongType},
 			{0, "RL.SIM z 1 1s FROM KEY 9", errForeign},
 			{0, "RL.SIM f 1 1s FROM KEY 9", "ERR key holds FIXED state, not LOG"},
-			{0, "RL.SIM k 0 1s FROM KEY 9", errLimit},
+			{0, "RL.SIM k -1 1s FROM KEY 9", errLimit},
 			{0, "RL.SIM k 1 0 FROM KEY 9", errWindowShort},
 			{0, "RL.SIM k 1 1s FROM KEY 0", "ERR n must be from 1 to 10000"},
 			{0, "RL.SIM k 1 1s FROM KEY 1000000", "ERR n must be from 1 to 10000"},

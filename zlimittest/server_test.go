@@ -227,8 +227,8 @@ func TestKeyHelpers(t *testing.T) {
 			"zlimittest: [NOSUCH]: ERR unknown command 'NOSUCH', with args beginning with: ",
 		},
 		{
-			"allow", func() { srv.Allow("k", zlimit.Quota{Window: time.Second}, 1) },
-			"zlimittest: RL.ALLOW k: ERR limit must be at least 1",
+			"allow", func() { srv.Allow("k", zlimit.Quota{Limit: -1, Window: time.Second}, 1) },
+			"zlimittest: RL.ALLOW k: ERR limit must not be negative",
 		},
 		{
 			"back", func() { srv.Advance(-time.Second) },

@@ -193,7 +193,7 @@ func TestErrorsOfQuotas(t *testing.T) {
 		"ERR window must be below 100 years":                                                    true,
 		"ERR COST must be at most 1000000":                                                      true,
 		"ERR the call can add 200000 units to a log, which upstream-max-units (100000) forbids": true,
-		"ratelimit: ERR limit must be at least 1":                                               true,
+		"ratelimit: ERR limit must not be negative":                                             true,
 		"ERR unknown command 'RL.ALLOW', with args beginning with: 'k'":                         false,
 		"ERR max number of clients reached":                                                     false,
 		"ERR the server's clock is outside the range of a log":                                  false,

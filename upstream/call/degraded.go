@@ -56,12 +56,14 @@ func divideThrottle(args [][]byte, share int64) {
 // divideReserve divides the limit of RL.RESERVE key limit window estimate HOLD ms ID id.
 func divideReserve(args [][]byte, share int64) { divideOne(args, 2, share) }
 
-// divideOne divides one argument, down to 1. It reports whether that is a number.
+// divideOne divides one argument, down to 1 if it is above 0. It reports whether that is a number.
 func divideOne(args [][]byte, at int, share int64) bool {
 	n, err := strconv.ParseInt(string(args[at]), 10, 64)
 	if err != nil {
 		return false
 	}
-	args[at] = strconv.AppendInt(nil, max(n/share, min(n, 1)), 10)
+	if n > 0 {
+		args[at] = strconv.AppendInt(nil, max(n/share, 1), 10)
+	}
 	return true
 }

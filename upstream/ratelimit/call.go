@@ -154,7 +154,7 @@ func (k *Call) allow() resp.Value {
 		k.decision("log", args...)
 		return resp.None
 	case "GCRA":
-		k.decision("gcra", number(q.Interval()), number(k.limit.Param))
+		k.gcra()
 		return resp.None
 	}
 	if q.Limit >= inexact {

@@ -42,14 +42,14 @@ func (h *history) quota() string {
 	case 1:
 		return fmt.Sprint(1+h.r.IntN(5), " ", 1+h.r.IntN(3))
 	}
-	return fmt.Sprint(1+h.r.IntN(12), " ", h.pick("20", "50", "100", "1s"))
+	return fmt.Sprint(h.r.IntN(13), " ", h.pick("20", "50", "100", "1s"))
 }
 
 func (h *history) largeQuota() string {
 	if h.r.IntN(6) == 0 {
 		return fmt.Sprint(1<<51+h.r.Int64N(1<<51), " ", h.pick("100", "1s", "36524d"))
 	}
-	return fmt.Sprint(1+h.r.IntN(12), " ", h.pick("100", "1s"))
+	return fmt.Sprint(h.r.IntN(13), " ", h.pick("100", "1s"))
 }
 
 func (h *history) cost() string {
@@ -68,7 +68,7 @@ func (h *history) allow() string {
 	case 0:
 		return "RL.ALLOW " + h.key("fixed") + " " + h.largeQuota() + " ALGO FIXED"
 	case 1:
-		return "RL.ALLOW " + h.key("gcra") + " " + h.quota() + " ALGO GCRA " + fmt.Sprint(1+h.r.IntN(9))
+		return "RL.ALLOW " + h.key("gcra") + " " + h.quota() + " ALGO GCRA " + fmt.Sprint(h.r.IntN(10))
 	case 2:
 		return fmt.Sprint("RL.ALLOW ", h.key("buckets"), " ", h.largeQuota(), " ALGO BUCKETS ",
 			h.pick("10", "10", "3"))
@@ -121,12 +121,12 @@ func (h *history) command() string {
 	case 11:
 		return fmt.Sprint("RL.CANCEL ", log, " ", id)
 	case 12:
-		return fmt.Sprint("RL.ACQUIRE ", h.key("leases"), " ", h.pick("1", "2", "9223372036854775807"),
+		return fmt.Sprint("RL.ACQUIRE ", h.key("leases"), " ", h.pick("0", "1", "2", "9223372036854775807"),
 			" LEASE ", h.pick("10", "60", "1s"), " ID ", h.pick("a", "b", "c"))
 	case 13:
 		return h.pick("RL.RELEASE "+h.key("leases")+" a", "RL.RENEW "+h.key("leases")+" b LEASE 70")
 	case 14:
-		return fmt.Sprint("CL.THROTTLE ", h.key("gcra"), " ", h.r.IntN(6), " ", 1+h.r.IntN(9), " 1",
+		return fmt.Sprint("CL.THROTTLE ", h.key("gcra"), " ", h.r.IntN(7)-1, " ", h.r.IntN(10), " 1",
 			h.some(0.7, h.pick("0", "1", "2", "8")))
 	}
 	return h.increx()

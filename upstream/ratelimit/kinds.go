@@ -62,8 +62,14 @@ func plain(function string, args func(k *Call) [][]byte, reply replyFunc) *kind 
 }
 
 func (k *Call) throttle() resp.Value {
-	k.decision("gcra", number(k.limit.Quotas[0].Interval()), number(k.limit.Param))
+	k.gcra()
 	return resp.None
+}
+
+// gcra prepares a call of GCRA.
+func (k *Call) gcra() {
+	q := k.limit.Quotas[0]
+	k.decision("gcra", number(q.Interval()), number(q.Capacity(k.limit.Param)))
 }
 
 func refundArgs(k *Call) [][]byte { return [][]byte{count(k.limit.Count)} }
@@ -120,7 +126,7 @@ func (k *Call) Answer(c *commands.Ctx, d *limiter.Decision, more ...resp.Value) 
 	k.decide(d, 0)
 	switch {
 	case k.kind == kinds["cl.throttle"]:
-		t := d.Throttle(k.limit.Param)
+		t := d.Throttle(k.limit.Quotas[0].Capacity(k.limit.Param))
 		return commands.ThrottleReply(c, &t)
 	case k.limit.Full:
 		return commands.FullReply(c, d, k.limit.Algorithm, more...)

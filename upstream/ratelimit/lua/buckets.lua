@@ -66,7 +66,10 @@ local function buckets_decide(b, now, cost, flags)
   local reset, next_after, before = 0, 0, used
   if used > 0 then
     reset = until_gone(buckets_leaves(b, now, window, used, used), now, expire)
-    next_after = until_gone(buckets_leaves(b, now, window, used, max(1, used - limit + 1)), now, expire)
+  end
+  local leaving = grows_after(limit, used)
+  if leaving > 0 then
+    next_after = until_gone(buckets_leaves(b, now, window, used, leaving), now, expire)
   end
   if leave > 0 then
     retry = until_gone(buckets_leaves(b, now, window, used, leave), now, expire)

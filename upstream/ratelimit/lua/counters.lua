@@ -16,7 +16,8 @@ local function fixed_decide(s, now, cost, flags)
     used, remaining, reset = used + allowed, remaining - allowed, ends - now
     s.count, s.expire, s.changed = used, ends, true
   end
-  return { allowed, s.limit, remaining, retry, reset, reset, used, s.window }
+  local next_after = s.limit > 0 and reset or 0
+  return { allowed, s.limit, remaining, retry, reset, next_after, used, s.window }
 end
 
 -- key; limit, window, then cost, options for each caller.
@@ -49,8 +50,7 @@ local function gcra_decide(s, now, cost, flags)
   local used = ceil_div(ahead, interval)
   local allowed, remaining, retry, leave = measure(burst, used, cost, flags)
   if leave > 0 then
-    local want = burst - (used - leave)
-    retry = until_gone(ceil_div(ahead - (burst - want) * interval, 1000), now, expire)
+    retry = until_gone(ceil_div(ahead - (used - leave) * interval, 1000), now, expire)
   end
   if allowed > 0 and not has(flags, PEEK) then
     used, remaining = used + allowed, remaining - allowed
@@ -64,7 +64,10 @@ local function gcra_decide(s, now, cost, flags)
   local reset, next_after = 0, 0
   if used > 0 then
     reset = until_gone(ceil_div(ahead, 1000), now, expire)
-    next_after = until_gone(ceil_div(ahead - (min(used, burst) - 1) * interval, 1000), now, expire)
+  end
+  local full = min(used, burst) - 1
+  if full >= 0 then
+    next_after = until_gone(ceil_div(ahead - full * interval, 1000), now, expire)
   end
   return { allowed, 0, remaining, retry, reset, next_after, used, 0 }
 end
@@ -139,7 +142,10 @@ local function counter_decide(s, now, cost, flags)
   local reset, next_after = 0, 0
   if used > 0 then
     reset = until_gone(counter_leaves(at, now, used, used), now, expire)
-    next_after = until_gone(counter_leaves(at, now, used, max(1, used - s.limit + 1)), now, expire)
+  end
+  local leaving = grows_after(s.limit, used)
+  if leaving > 0 then
+    next_after = until_gone(counter_leaves(at, now, used, leaving), now, expire)
   end
   return { allowed, s.limit, remaining, retry, reset, next_after, used, s.window }
 end

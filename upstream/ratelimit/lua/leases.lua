@@ -46,12 +46,14 @@ local function acquire(keys, args)
     return refusal
   end
   local granted = 0
-  if leases_active(k) < most or leases_hold(k, id) then
+  if most > 0 and (leases_active(k) < most or leases_hold(k, id)) then
     granted = 1
     leases_grant(k, id, tonumber(args[2]))
   end
   local excess, wait = leases_active(k) - most, 0
-  if excess >= 0 then
+  if most == 0 then
+    wait = -1
+  elseif excess >= 0 then
     local rank = k.expired + excess
     wait = tonumber(call('ZRANGE', k.key, rank, rank, 'WITHSCORES')[2]) - k.now
   end

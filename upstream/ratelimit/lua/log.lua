@@ -143,9 +143,9 @@ local function log_decide(k, _, cost, flags)
     end
   end
   if has(flags, FULL) then
-    local count = log_stored(k, window) + k.pending
-    if count > 0 then
-      next_after = log_wait(k, log_unit(k, window, max(1, count - binding.limit + 1)), window)
+    local leaving = grows_after(binding.limit, log_stored(k, window) + k.pending)
+    if leaving > 0 then
+      next_after = log_wait(k, log_unit(k, window, leaving), window)
     end
   end
   return { allowed, binding.limit, remaining, retry, reset, next_after, used, window }

@@ -149,6 +149,15 @@ local function measure(capacity, used, cost, flags)
   return cost, remaining, 0, 0
 end
 
+-- grows_after returns how many of the units used must leave before more remains, 0 if
+-- none ever does.
+local function grows_after(limit, used)
+  if used == 0 or limit == 0 then
+    return 0
+  end
+  return max(1, used - limit + 1)
+end
+
 -- callers runs decide for each pair of cost and options in args from first on, and
 -- returns their decisions one behind the other.
 local function callers(args, first, decide, state, now)
