@@ -28,7 +28,8 @@ func TestDivide(t *testing.T) {
 		"rl.allow k 9007199254740993 1s 9 1m 12 1h":    "rl.allow k 3002399751580331 1s 3 1m 4 1h",
 		"rl.allow k 9223372036854775808 1s":            "rl.allow k 9223372036854775808 1s",
 		"rl.allow k 9 1s COST 3 ATMOST PEEK FULL":      "rl.allow k 3 1s COST 3 ATMOST PEEK FULL",
-		"rl.reserve k -3 1m 3 HOLD 1000 ID negatively": "rl.reserve k -1 1m 3 HOLD 1000 ID negatively",
+		"rl.reserve k -3 1m 3 HOLD 1000 ID negatively": "rl.reserve k -3 1m 3 HOLD 1000 ID negatively",
+		"cl.throttle k -1 0 60":                        "cl.throttle k -1 0 60",
 	} {
 		args := bytes.Fields([]byte(line))
 		cmd := &commands.Command{Name: string(args[0])}
