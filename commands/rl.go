@@ -11,7 +11,7 @@ import (
 
 // RateLimits are the rate limit commands, which Redis does not have: each makes a
 // limiter's decision in one step, on the server's clock.
-var RateLimits = slices.Concat(rlAllowRows, rlKeyRows, rlExplainRows, rlThrottleRows, rlHoldRows,
+var RateLimits = slices.Concat(rlAllowRows, rlKeyRows, rlAdoptRows, rlExplainRows, rlThrottleRows, rlHoldRows,
 	rlLeaseRows, rlTopRows, rlSimRows, increxRows)
 
 // decisionReply returns the reply of RL.ALLOW: the units granted (0 if denied), the

@@ -22,6 +22,7 @@ type LimitCall struct {
 
 	Count      int64  // n of RL.REFUND, actual of RL.SETTLE, max of RL.ACQUIRE
 	DurationMs int64  // HOLD or LEASE
+	Unit       string // of RL.ADOPT's BACK
 	ID         []byte // of a hold or a lease
 
 	Increment Increment // INCREX
@@ -72,6 +73,14 @@ var limitParsers = map[string]func(c *Ctx, l *LimitCall) (refusal resp.Value){
 	"rl.info":  func(*Ctx, *LimitCall) resp.Value { return resp.None },
 	"rl.refund": func(c *Ctx, l *LimitCall) (refusal resp.Value) {
 		l.Count, refusal = parseRefund(c)
+		return refusal
+	},
+	"rl.adopt": func(c *Ctx, l *LimitCall) resp.Value {
+		back, refusal := parseAdopt(c.Args)
+		if back != nil {
+			l.Unit = back.name
+		}
+		l.Algorithm = logAlgorithm.name
 		return refusal
 	},
 	"rl.reserve": func(c *Ctx, l *LimitCall) resp.Value {
@@ -234,4 +243,6 @@ var (
 	ErrNoRefund       = errRLRefundGCRA
 	ErrActualLarge    = errRLActualLarge
 	ErrIncrExOverflow = errIncrExOverflow
+	ErrAdoptLarge     = errRLAdoptLarge
+	ErrAdoptScores    = errRLAdoptScores
 )

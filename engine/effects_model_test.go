@@ -153,6 +153,9 @@ CL.THROTTLE {g} {lim} {lim} 1 {c}
 RL.MALLOW 2 {r} {lim} {w} {r} {lim} {w} COST {c}
 RL.REFUND {rl} {c}
 RL.REFUND {rl} 1
+RL.ADOPT {rl}
+RL.ADOPT {rl} BACK s
+ZADD {rl} 1700000003 {id} 1700000003.5 {c}
 RL.RESET {rl} {rl}
 RL.RESERVE {r} {lim} {w} {c} HOLD {w} ID {id}
 RL.SETTLE {r} {id} {c}

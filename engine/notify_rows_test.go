@@ -23,7 +23,7 @@ var unnamedRows = map[string]string{
 	"function|load":    "as function|delete",
 	"function|restore": "as function|delete",
 	"increx":           "told in the words of the log: a deadline comes with some calls",
-	"cl.throttle":      "as increx", "rl.acquire": "as increx", "rl.allow": "as increx",
+	"cl.throttle":      "as increx", "rl.acquire": "as increx", "rl.adopt": "as increx", "rl.allow": "as increx",
 	"rl.cancel": "as increx", "rl.mallow": "as increx",
 	"rl.refund": "as increx", "rl.release": "as increx", "rl.renew": "as increx", "rl.reserve": "as increx",
 	"rl.reset": "as increx", "rl.settle": "as increx",
@@ -114,6 +114,12 @@ zadd 0 k
 > RL.ALLOW k 3 1s
 > RL.REFUND k 1
 zrem 0 k
+> RL.ADOPT k BACK ms
+zadd 0 k
+expire 0 k
+> RL.ADOPT k
+zadd 0 k
+expire 0 k
 > RL.REFUND k 9
 del 0 k
 > RL.MALLOW 2 k 3 1s l 3 1s

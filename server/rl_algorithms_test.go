@@ -354,6 +354,29 @@ func rlThrottle() []rlScenario {
 	}
 }
 
+// rlAdopt has sets of scripts that become logs, and the way back.
+func rlAdopt() []rlScenario {
+	return []rlScenario{{"RL.ADOPT", nil, []rlStep{
+		{0, "ZADD k 1700000000 a 1700000000 b", "2"},
+		{0, "PEXPIRE k 5000", "1"},
+		{0, "RL.ALLOW k 3 5s", "ERR key holds a sorted set that RL.ALLOW did not write"},
+		{0, "RL.ADOPT k", "2"},
+		{0, "RL.ADOPT k", "0"},
+		{0, "PTTL k", "5000"},
+		{0, "RL.ALLOW k 3 5s", "[1 3 0 0 5999]"},
+		{0, "RL.ALLOW k 3 5s", "[0 3 0 5999 5999]"},
+		{1, "RL.ADOPT k BACK ms", "3"},
+		{1, "ZRANGEBYSCORE k 1700000000999 1700000000999", "[zlimit:1700000000999000 zlimit:1700000000999001 " +
+			"zlimit:1700000000999002]"},
+		{1, "RL.ALLOW k 3 5s", "ERR key holds a sorted set that RL.ALLOW did not write"},
+		{1, "RL.ADOPT k BACK s", "ERR key holds a sorted set that RL.ALLOW did not write"},
+		{1, "ZADD z 5 a", "1"},
+		{1, "RL.ADOPT z", "ERR key holds a sorted set whose scores are not all unix times of 1973 to 2255 " +
+			"in s, ms, us or ns"},
+		{1, "RL.ADOPT none", "0"},
+	}}}
+}
+
 // rlNothing has what denies every call: limits, bursts and numbers of slots of 0.
 func rlNothing() []rlScenario {
 	return []rlScenario{

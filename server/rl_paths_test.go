@@ -50,7 +50,8 @@ func (s rlStep) mayChange() bool {
 		return !strings.HasPrefix(s.want, "[0 ")
 	case "INCREX":
 		return !strings.HasSuffix(s.want, " 0]")
-	case "RL.REFUND", "RL.RESET", "RL.SETTLE", "RL.CANCEL", "RL.RENEW", "RL.RELEASE":
+	case "RL.REFUND", "RL.RESET", "RL.SETTLE", "RL.CANCEL", "RL.RENEW", "RL.RELEASE",
+		"RL.ADOPT":
 		return s.want != "0"
 	case "RL.INFO", "RL.TOP", "RL.SIM", "RL.EXPLAIN":
 		return false

@@ -26,7 +26,7 @@ func (k *Call) Combines(o *Call) bool {
 func (k *Call) Combinable() bool { return k.decides }
 
 // Units returns at most how many units the function adds to logs for the call. It does not know what
-// RL.SETTLE adds.
+// RL.SETTLE and RL.ADOPT add.
 func (k *Call) Units() int64 {
 	keys := int64(1)
 	switch k.function {
@@ -50,7 +50,7 @@ func (k *Call) Units() int64 {
 // Bound returns the error reply of a call that can add more than so many units to logs, for each of which the
 // engine takes time in which it does nothing else. It must be called once, if at all.
 func (k *Call) Bound(most int64) resp.Value {
-	if k.function == "settle" { // it depends on the hold
+	if k.function == "settle" || k.function == "adopt" { // it depends on the keys
 		k.most = most
 		k.args = append(k.args, number(most))
 		return resp.None

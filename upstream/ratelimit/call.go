@@ -23,7 +23,7 @@ type Call struct {
 	decides bool
 	cost    int64
 	options int64
-	most    int64 // units that RL.SETTLE may add; 0: as many as the command
+	most    int64 // units that RL.SETTLE or RL.ADOPT may add; 0: as many as the command
 
 	made    commands.LimitDecision // see Made
 	decided bool

@@ -8,7 +8,7 @@ import (
 // modelKeys are the keys of a history, one for each algorithm, and their holds.
 var modelKeys = []string{
 	"log", "log2", "fixed", "gcra", "buckets", "counter", "leases", "number", "log:hold:a", "log:hold:b",
-	"log2:hold:a",
+	"log2:hold:a", "times",
 }
 
 // A history is random calls. Its clock moves forwards, and now and then back.
@@ -95,8 +95,11 @@ func (h *history) rateLimit() string {
 }
 
 func (h *history) command() string {
-	log, id := h.key(h.pick("log", "log2")), h.pick("a", "b")
-	switch h.r.IntN(16) {
+	log, id := h.key(h.pick("log", "log2", "log", "log2", "times")), h.pick("a", "b")
+	switch h.r.IntN(18) {
+	case 16:
+		return "RL.ADOPT " + h.pick("times", "times", "log", h.pick(modelKeys...)) +
+			h.some(0.5, "BACK "+h.pick("s", "ms", "us", "ns"))
 	case 0, 1, 2, 3, 4:
 		return h.allow() + h.caller()
 	case 5:
@@ -120,8 +123,8 @@ func (h *history) command() string {
 		return fmt.Sprint("RL.SETTLE ", log, " ", id, " ", h.pick("0", "1", "2", "3", "7", "2000000"))
 	case 11:
 		return fmt.Sprint("RL.CANCEL ", log, " ", id)
-	case 12:
-		return fmt.Sprint("RL.ACQUIRE ", h.key("leases"), " ", h.pick("0", "1", "2", "9223372036854775807"),
+	case 12, 17:
+		return fmt.Sprint("RL.ACQUIRE ", h.key("leases"), " ", h.pick("0", "1", "2", "1", "2", "9223372036854775807"),
 			" LEASE ", h.pick("10", "60", "1s"), " ID ", h.pick("a", "b", "c"))
 	case 13:
 		return h.pick("RL.RELEASE "+h.key("leases")+" a", "RL.RENEW "+h.key("leases")+" b LEASE 70")
@@ -146,7 +149,12 @@ func (h *history) increx() string {
 // byHand returns a command of Redis that changes a key.
 func (h *history) byHand() string {
 	key := h.pick(modelKeys...)
-	switch h.r.IntN(9) {
+	switch h.r.IntN(11) {
+	case 9:
+		return fmt.Sprintf("ZADD times %d%s %x", (h.nowMs-int64(h.r.IntN(90)))/1000, h.pick("", "", ".25"), h.r.IntN(9))
+	case 10:
+		return fmt.Sprintf("ZADD times %d%s %x", h.nowMs-int64(h.r.IntN(90)), h.pick("", "", ".5", "123", "000", "123456"),
+			h.r.IntN(1<<20))
 	case 0:
 		return "DEL " + key
 	case 1:

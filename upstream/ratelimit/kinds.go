@@ -31,6 +31,7 @@ func init() {
 		"rl.reset":   plain("reset", nil, countReply),
 		"rl.refund":  plain("refund", refundArgs, countReply),
 		"rl.info":    plain("info", nil, infoReply),
+		"rl.adopt":   plain("adopt", func(k *Call) [][]byte { return [][]byte{[]byte(k.limit.Unit)} }, countReply),
 		"rl.reserve": plain("reserve", reserveArgs, reserveReply),
 		"rl.settle":  plain("settle", settleArgs, settleReply),
 		"rl.cancel":  plain("settle", settleArgs, cancelReply),

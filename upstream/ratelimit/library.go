@@ -13,14 +13,14 @@ var sources embed.FS
 
 // parts are the files of the library, in their order: a file uses those before it.
 var parts = []string{
-	"prelude", "states", "log", "counters", "buckets", "holds", "leases", "keys", "increx", "commands",
+	"prelude", "states", "log", "counters", "buckets", "holds", "leases", "keys", "adopt", "increx", "commands",
 }
 
 // functions are the functions of the library; see commands.lua.
 var functions = []string{
 	"log", "fixed", "gcra", "buckets", "counter", "mallow",
 	"log_peek", "fixed_peek", "gcra_peek", "buckets_peek", "counter_peek", "mallow_peek",
-	"lease", "reset", "refund", "info", "reserve", "settle", "acquire", "renew", "release", "increx",
+	"lease", "reset", "refund", "info", "reserve", "settle", "acquire", "renew", "release", "adopt", "increx",
 }
 
 var (

@@ -226,6 +226,8 @@ var modelFaults = []struct{ name, text, fault string }{
 		"a lease counts at its end",
 		"expired = call('ZCOUNT', key, '-inf', now)", "expired = call('ZCOUNT', key, '-inf', '(' .. now)",
 	},
+	{"a second that is adopted ends when it begins", "last = last + 999", "last = last + 0"},
+	{"a time in seconds is rounded down", "local time = ceil(", "local time = floor("},
 	{"sums carry too late", "if low >= BASE then", "if low > BASE then"},
 	{
 		"the deadline stays",

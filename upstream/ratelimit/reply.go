@@ -53,6 +53,8 @@ const (
 	codeExcess
 	codeNotInteger
 	codeOverflow
+	codeAdoptLarge
+	codeAdoptScores
 )
 
 var redisTypes = [...]string{"", "zset", "string", "hash"}
@@ -131,6 +133,13 @@ func (k *Call) refusal(n []item) resp.Value {
 				"estimate", k.most))
 		}
 		return commands.ErrActualLarge
+	case codeAdoptLarge:
+		if k.most > 0 && k.most < commands.MaxAdopted {
+			return resp.Error(fmt.Sprintf("ERR key holds more than upstream-max-units (%d) members", k.most))
+		}
+		return commands.ErrAdoptLarge
+	case codeAdoptScores:
+		return commands.ErrAdoptScores
 	case codeNotInteger:
 		return commands.ErrNotInteger
 	case codeOverflow:

@@ -14,6 +14,7 @@ local functions = {
   reset = { reset, RELEASE }, refund = { refund, RELEASE }, info = { info, READ },
   reserve = { reserve, WRITE }, settle = { settle, RELEASE },
   acquire = { acquire, WRITE }, renew = { renew, RELEASE }, release = { release, RELEASE },
+  adopt = { adopt, WRITE },
   increx = { increx, WRITE },
 }
 

@@ -1,0 +1,160 @@
+package commands
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
+	"github.com/zlimit/zlimit/store/zset"
+)
+
+var rlAdoptRows = []Command{{
+	Name: "rl.adopt", Arity: -2, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW access update")},
+	Group: "rate-limit", Since: "0.1.0", Complexity: "O(N*log(N)) with N members", Handler: rlAdopt,
+	Syntax:    "key [BACK <s | ms | us | ns>]",
+	Summary:   "Makes RL.ALLOW's log of a sorted set of times that another limiter wrote, or the set of the log.",
+	Example:   "user:42",
+	Deviation: "zlimit's own",
+}}
+
+// RL.ADOPT key [BACK unit]
+//
+// The reply is the number of members converted, 0 if the key does not exist or is what it
+// would become. The deadline stays. A hit counts at least as long as before: a whole second
+// becomes its last millisecond, a fraction is rounded up, and so is a unit of the log that
+// becomes a time in seconds.
+func rlAdopt(c *Ctx) resp.Value {
+	back, refusal := parseAdopt(c.Args)
+	if refusal.IsError() {
+		return refusal
+	}
+	n := c.DB.Find(c.Args[1], c.NowMs)
+	if n == nil {
+		return resp.Int(0)
+	}
+	set, refusal := c.adopted(n, back)
+	if set == nil {
+		return refusal
+	}
+	set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
+	atMs, expires := n.Value.ExpireAtMs()
+	members := set.Len()
+	c.didCall("DEL", c.Args[1])
+	c.didMembers(c.Args[1], set)
+	n = c.DB.Put(c.Args[1], set)
+	if expires {
+		c.DB.ExpireAt(n, atMs)
+		c.didExpire(c.Args[1], atMs)
+	}
+	return resp.Int(int64(members))
+}
+
+// adopted returns what the sorted set in n becomes: a log, or times in the unit back if
+// that is not nil. If there is nothing to do it returns no set, but the reply.
+func (c *Ctx) adopted(n *store.Node, back *scoreUnit) (to *zset.Set, reply resp.Value) {
+	from := store.ZSetOf(n)
+	if from == nil || isLeaseSet(n, from) {
+		return nil, c.wrongStateError(n, logAlgorithm.name)
+	}
+	isLog, unit := isUnitLog(from), scoreUnitOf(from)
+	to = &zset.Set{}
+	switch {
+	case isLog && back == nil, !isLog && back != nil && unit == back:
+		return nil, resp.Int(0)
+	case from.Len() > MaxAdopted:
+		return nil, errRLAdoptLarge
+	case isLog:
+		back.fill(to, from)
+	case back != nil:
+		return nil, errRLForeignSet
+	case unit == nil:
+		return nil, errRLAdoptScores
+	case !fillLog(to, foreignLog{from, unit}):
+		return nil, rlError(c, limiter.ErrInstant)
+	}
+	return to, resp.None
+}
+
+// MaxAdopted is the most members that RL.ADOPT converts.
+const MaxAdopted = 1_000_000
+
+// parseAdopt returns the unit behind BACK, or nil.
+func parseAdopt(args [][]byte) (back *scoreUnit, refusal resp.Value) {
+	switch {
+	case len(args) == 2:
+		return nil, resp.None
+	case !EqualFold(args[2], "back"):
+		return nil, syntaxError(quoted(args[2]) + " is not BACK")
+	case len(args) != 4:
+		return nil, errRLAdoptUnit
+	}
+	i := slices.IndexFunc(scoreUnits, func(u scoreUnit) bool { return strings.EqualFold(u.name, string(args[3])) })
+	if i < 0 {
+		return nil, errRLAdoptUnit
+	}
+	return &scoreUnits[i], resp.None
+}
+
+// fillLog appends the hits of another limiter to an empty log. It reports whether the
+// scores are those of a log.
+func fillLog(to *zset.Set, from foreignLog) (made bool) {
+	next := int64(0)
+	from.set.Ascend(0, func(e zset.Entry) bool {
+		next = max(next, from.time.lastMs(e.Score)*1000)
+		if made = next < limiter.MaxScore; made {
+			to.AppendRun(next, 1)
+		}
+		next++
+		return made
+	})
+	return made
+}
+
+// lastMs returns the millisecond at which a hit has come, at the latest: limiters stamp the
+// hits of a second with its beginning.
+func (u *scoreUnit) lastMs(score float64) int64 {
+	ms := u.unit(score) / 1000
+	if u == &scoreUnits[0] && score == math.Trunc(score) {
+		ms += 999
+	}
+	return ms
+}
+
+// fill adds a member for each unit of a log to an empty set, scored with its millisecond in
+// the unit of time u. No limiter makes members of this form, so none is overwritten.
+func (u *scoreUnit) fill(to, from *zset.Set) {
+	var member []byte
+	from.Ascend(0, func(e zset.Entry) bool {
+		member = e.AppendMember(append(member[:0], "zlimit:"...))
+		score := math.Ceil(math.Floor(e.Score/1000) * 1000 * u.divided / u.toUs)
+		if score > 1<<53 { // which may be rounded down
+			score = math.Nextafter(score, math.Inf(1))
+		}
+		to.Add(member, score)
+		return true
+	})
+}
+
+// didMembers records that all members of a set were added.
+func (c *Ctx) didMembers(key []byte, set *zset.Set) {
+	if c.Group == nil {
+		return
+	}
+	var g *effects.Group
+	var member []byte
+	rank, size := 0, set.Len()
+	set.Ascend(0, func(e zset.Entry) bool {
+		if rank%pairs == 0 {
+			g = c.did(2+2*min(pairs, size-rank), "ZADD", key)
+		}
+		g.Int(int64(e.Score)) // a whole number
+		member = e.AppendMember(member[:0])
+		g.Bytes(member)
+		rank++
+		return true
+	})
+}
