@@ -70,7 +70,7 @@ var mayImport = map[string][]string{
 	"upstream/call":       {"commands", "resp"},
 	"upstream/export":     {"upstream", "persist/rdb"},
 	"upstream/directives": {"config", "upstream"},
-	"engine/stats":        {"engine/stats/topk", "commands", "store", "resp", "clock", "words"},
+	"engine/stats":        {"engine/stats/topk", "commands", "limiter", "store", "resp", "clock", "words"},
 	"engine/stats/topk":   {},
 	"engine/debug":        {"engine/faults", "commands", "store", "resp"},
 	"engine/faults":       {"commands", "store", "resp"},

@@ -15,7 +15,7 @@ var rlSimRows = []Command{{
 	Syntax: "key limit window [limit window ...] " +
 		"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">] FROM <KEY | TRACE> n",
 	Summary:   "Replays the last decisions about a key under another limit or algorithm.",
-	Example:   "user:42 200 1m FROM KEY 100",
+	Example:   "user:42 200 1m FROM TRACE 100",
 	Deviation: "zlimit's own",
 }}
 

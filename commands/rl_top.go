@@ -20,15 +20,17 @@ var rlTopRows = []Command{{
 	Syntax:  "<DENIED | HOT | BYTES> n [MATCH pattern] [WITHIN window]",
 	Summary: "Returns the keys with the most refusals, decisions or bytes.",
 	Example: "DENIED 10",
-	Deviation: "zlimit's own; DENIED and HOT count a sample of the decisions, and the reply says how " +
-		"far each count may be off",
+	Deviation: "zlimit's own; DENIED and HOT count a sample of the decisions while they are many, and the " +
+		"reply says how far each count may be off",
 }}
 
 // TopKeys counts the decisions about each key, in bounded memory. Its methods may be
 // called concurrently.
 type TopKeys interface {
-	// Add counts weight decisions about a key of a database.
-	Add(nowMs int64, db int, key []byte, denied bool, weight int64)
+	// Add counts weight decisions about a key of a database, under a quota that is zero if it is not known.
+	Add(nowMs int64, db int, key []byte, denied bool, weight int64, q limiter.Quota)
+	// Exact reports whether so few decisions are made at present that each is to be added.
+	Exact() bool
 	// Top returns the keys with the most decisions.
 	Top(q *TopQuery) TopReport
 }
@@ -66,6 +68,7 @@ type TopQuery struct {
 type TopReport struct {
 	FromMs  int64 // the first instant that is counted; 0: there was none
 	Total   int64 // of all keys
+	Sampled int64 // of Total, what was added with a weight above 1
 	Skipped int64 // decisions about keys with names that are too long to be counted
 	Others  int64 // an upper bound of the count of every key that Keep keeps and Keys lacks
 	Keys    []TopKey
@@ -75,6 +78,7 @@ type TopReport struct {
 type TopKey struct {
 	Name         string
 	Count, Error int64
+	Last         limiter.Quota // of the last decision that was added; zero: not known
 }
 
 // Bounds of RL.TOP.
@@ -85,26 +89,31 @@ const (
 )
 
 // observe counts a decision about a key for RL.TOP, if it is in the sample.
-func (c *Ctx) observe(key []byte, denied bool) {
+func (c *Ctx) observe(key []byte, denied bool, q limiter.Quota) {
 	if c.Settings.TopSampling != 0 {
-		c.sample(key, denied)
+		c.sample(key, denied, q)
 	}
 }
 
-func (c *Ctx) sample(key []byte, denied bool) {
+func (c *Ctx) sample(key []byte, denied bool, q limiter.Quota) {
 	sampling := c.Settings.TopSampling
-	if c.Sampler.picks(sampling) {
-		c.Sampler.Keys.Add(c.NowMs, c.DBIndex, key, denied, int64(sampling))
+	switch keys := c.Sampler.Keys; {
+	case keys.Exact():
+		keys.Add(c.NowMs, c.DBIndex, key, denied, 1, q)
+	case c.Sampler.picks(sampling):
+		keys.Add(c.NowMs, c.DBIndex, key, denied, int64(sampling), q)
 	}
 }
 
 // RL.TOP DENIED | HOT | BYTES n [MATCH pattern] [WITHIN window]
 //
 // The reply is a map: by, window_ms (what the counts cover), sampling (one in so many
-// decisions is counted, for that many), total (of all keys of all databases), skipped (decisions
-// about keys with long names, not counted), others_at_most (the count of any key that is
-// not listed), and keys: the name, the count and how far it may be off, the highest count
-// first. Only keys of the selected database are listed that the user may read.
+// decisions was counted, for that many, while they were many), total (of all keys of all
+// databases), skipped (decisions about keys with long names, not counted), others_at_most (the
+// count of any key that is not listed), and keys: the name, the count and how far it may be
+// off, and but for BYTES the limit and the window of the last decision that was counted (null if
+// they are not known), the highest count first. If there are none, note says what is not counted. Only keys of
+// the selected database are listed that the user may read.
 func rlTop(c *Ctx) resp.Value {
 	var q TopQuery
 	by := string(lower(c.Args[1]))
@@ -158,11 +167,14 @@ func rlTop(c *Ctx) resp.Value {
 		return errRLTopOff
 	}
 	report := c.Sampler.Keys.Top(&q)
+	if report.Sampled == 0 {
+		sampling = 1
+	}
 	for i := range report.Keys {
 		k := &report.Keys[i]
-		k.Error += samplingError(k.Count, sampling)
+		k.Error += samplingError(min(k.Count, report.Sampled), sampling)
 	}
-	report.Others += samplingError(report.Others, sampling)
+	report.Others += samplingError(min(report.Others, report.Sampled), sampling)
 	windowMs := int64(0)
 	if report.FromMs != 0 {
 		windowMs = max(c.NowMs-report.FromMs, 0)
@@ -249,14 +261,30 @@ func NewTopReport(keys []TopKey, n int, others int64) TopReport {
 func topReply(c *Ctx, by string, windowMs resp.Value, sampling int64, r *TopReport) resp.Value {
 	keys := make([]resp.Value, len(r.Keys))
 	for i, k := range r.Keys {
-		keys[i] = resp.Array(resp.Bulk(k.Name), resp.Int(k.Count), resp.Int(k.Error))
+		key := []resp.Value{resp.Bulk(k.Name), resp.Int(k.Count), resp.Int(k.Error)}
+		switch {
+		case by == "bytes":
+		case k.Last.WindowMs == 0:
+			key = append(key, resp.Null, resp.Null)
+		default:
+			key = append(key, resp.Int(k.Last.Limit), resp.Int(k.Last.WindowMs))
+		}
+		keys[i] = resp.Array(key...)
 	}
-	return resp.Map(append(c.Values(14),
+	pairs := append(c.Values(16),
 		resp.Bulk("by"), resp.Bulk(by),
 		resp.Bulk("window_ms"), windowMs,
 		resp.Bulk("sampling"), resp.Int(sampling),
 		resp.Bulk("total"), resp.Int(r.Total),
 		resp.Bulk("skipped"), resp.Int(r.Skipped),
 		resp.Bulk("others_at_most"), resp.Int(r.Others),
-		resp.Bulk("keys"), resp.Array(keys...))...)
+		resp.Bulk("keys"), resp.Array(keys...))
+	if len(keys) == 0 && by != "bytes" {
+		pairs = append(pairs, resp.Bulk("note"), resp.Bulk(CountedDecisions))
+	}
+	return resp.Map(pairs...)
 }
+
+// CountedDecisions says which decisions are counted, for those who find none.
+const CountedDecisions = "counted are RL.ALLOW, RL.MALLOW and CL.THROTTLE; limiters that are scripts or " +
+	"libraries decide by themselves: see RL.DOCTOR"

@@ -9,7 +9,7 @@ import "github.com/zlimit/zlimit/limiter"
 func (c *Ctx) countAllow(by *algorithm, key []byte, call limiter.Call, d *limiter.Decision) {
 	peek := call.Peek || call.Cost == 0
 	c.count(by.decider, key, outcome{d.Allowed, d.Allowed, peek, fullness(d.Used, d.Remaining)})
-	c.observe(key, !peek && d.Allowed == 0)
+	c.observe(key, !peek && d.Allowed == 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
 	c.trace(key, call, d.Allowed)
 }
 
@@ -17,7 +17,7 @@ func (c *Ctx) countAllow(by *algorithm, key []byte, call limiter.Call, d *limite
 func (c *Ctx) countThrottle(key []byte, quantity int64, d *limiter.Decision) {
 	full := fullness(d.Used, d.Remaining)
 	c.count(throttleDecider, key, outcome{d.Allowed, d.Allowed, quantity == 0, full})
-	c.observe(key, d.RetryAfterMs != 0)
+	c.observe(key, d.RetryAfterMs != 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
 	c.trace(key, limiter.Call{Cost: quantity}, d.Allowed)
 }
 
@@ -30,7 +30,11 @@ func (c *Ctx) countMallow(names [][]byte, step, binding int, call limiter.Call, 
 	o.units = d.Allowed
 	for i := 0; i < len(names); i += step {
 		binds := i == binding*step
-		c.observe(names[i], !call.Peek && d.Allowed == 0 && binds)
+		q := limiter.Quota{}
+		if binds {
+			q = limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs}
+		}
+		c.observe(names[i], !call.Peek && d.Allowed == 0 && binds, q)
 		if d.Allowed == 0 && !binds {
 			continue // the key would have admitted the call
 		}

@@ -131,7 +131,7 @@ func TestGatewayCountsByDatabase(t *testing.T) {
 	g := &gatewayRun{rlRun: p}
 	g.pipeline("RL.ALLOW a 9 1m", "SELECT 1", "RL.ALLOW b 9 1m", "MULTI", "RL.ALLOW c 9 1m", "SELECT 2",
 		"RL.ALLOW d 9 1m", "EXEC")
-	for db, want := range []string{"[a 1 0]", "[b 1 0] [c 1 0]", "[d 1 0]"} {
+	for db, want := range []string{"[a 1 0 9 60000]", "[b 1 0 9 60000] [c 1 0 9 60000]", "[d 1 0 9 60000]"} {
 		g.call(g.wire, fmt.Sprint("SELECT ", db))
 		require.Contains(t, g.call(g.wire, "RL.TOP HOT 9"), "keys ["+want+"]]")
 	}

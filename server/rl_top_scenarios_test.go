@@ -3,13 +3,19 @@ package server_test
 import (
 	"fmt"
 	"strings"
+
+	"github.com/zlimit/zlimit/commands"
 )
 
 // rlTop is the scenarios of RL.TOP, with every decision counted but in the last.
 func rlTop() []rlScenario {
 	top := func(by string, windowMs, total, others int, keys string) string {
-		return fmt.Sprintf("[by %s window_ms %d sampling 1 total %d skipped 0 others_at_most %d keys [%s]]",
-			by, windowMs, total, others, keys)
+		note := ""
+		if keys == "" {
+			note = " note " + commands.CountedDecisions
+		}
+		return fmt.Sprintf("[by %s window_ms %d sampling 1 total %d skipped 0 others_at_most %d keys [%s]%s]",
+			by, windowMs, total, others, keys, note)
 	}
 	const noBytes = "[by bytes window_ms (nil) sampling 1 total 0 skipped 0 others_at_most 0 keys []]"
 	long := strings.Repeat("x", 257)
@@ -23,45 +29,45 @@ func rlTop() []rlScenario {
 			{0, "RL.ALLOW b 1 1s", "[1 1 0 0 1000]"},
 			{0, "RL.ALLOW a 1 1s", "[0 1 0 1000 1000]"},
 			{0, "RL.ALLOW a 1 1s PEEK", "[0 1 0 1000 1000]"},
-			{10, "RL.TOP DENIED 3", top("denied", 10, 1, 0, "[a 1 0]")},
-			{10, "RL.TOP HOT 3", top("hot", 10, 4, 0, "[a 3 0] [b 1 0]")},
-			{10, "rl.top hot 1", top("hot", 10, 4, 1, "[a 3 0]")},
-			{10, "RL.TOP HOT 3 MATCH b*", top("hot", 10, 4, 0, "[b 1 0]")},
+			{10, "RL.TOP DENIED 3", top("denied", 10, 1, 0, "[a 1 0 1 1000]")},
+			{10, "RL.TOP HOT 3", top("hot", 10, 4, 0, "[a 3 0 1 1000] [b 1 0 1 1000]")},
+			{10, "rl.top hot 1", top("hot", 10, 4, 1, "[a 3 0 1 1000]")},
+			{10, "RL.TOP HOT 3 MATCH b*", top("hot", 10, 4, 0, "[b 1 0 1 1000]")},
 			{10, "RL.TOP HOT 3 MATCH c", top("hot", 10, 4, 0, "")},
 			{10, "CL.THROTTLE c 0 1 60", "[0 1 0 -1 60]"},
 			{10, "CL.THROTTLE c 0 1 60", "[1 1 0 60 60]"},
 			{10, "RL.MALLOW 2 a 2 1s b 1 1s", "[2 0 1 0 990 990]"},
-			{10, "RL.TOP DENIED 9", top("denied", 10, 3, 0, "[a 1 0] [b 1 0] [c 1 0]")},
-			{10, "RL.TOP HOT 9", top("hot", 10, 8, 0, "[a 4 0] [b 2 0] [c 2 0]")},
+			{10, "RL.TOP DENIED 9", top("denied", 10, 3, 0, "[a 1 0 1 1000] [b 1 0 1 1000] [c 1 0 1 60000]")},
+			{10, "RL.TOP HOT 9", top("hot", 10, 8, 0, "[a 4 0 1 1000] [b 2 0 1 1000] [c 2 0 1 60000]")},
 		}},
 		{"counts outlive the key", exact, []rlStep{
 			{0, "RL.ALLOW a 1 1s", "[1 1 0 0 1000]"},
 			{0, "RL.ALLOW a 1 1s", "[0 1 0 1000 1000]"},
 			{0, "DEL a", "1"},
-			{0, "RL.TOP DENIED 1", top("denied", 0, 1, 0, "[a 1 0]")},
-			{2000, "RL.TOP DENIED 1", top("denied", 2000, 1, 0, "[a 1 0]")},
+			{0, "RL.TOP DENIED 1", top("denied", 0, 1, 0, "[a 1 0 1 1000]")},
+			{2000, "RL.TOP DENIED 1", top("denied", 2000, 1, 0, "[a 1 0 1 1000]")},
 		}},
 		{"a database of its own", exact, []rlStep{
 			{0, "RL.ALLOW a 1 1s", "[1 1 0 0 1000]"},
 			{0, "MOVE a 1", "1"},
-			{0, "RL.TOP HOT 1", top("hot", 0, 1, 0, "[a 1 0]")},
+			{0, "RL.TOP HOT 1", top("hot", 0, 1, 0, "[a 1 0 1 1000]")},
 			{0, "RL.TOP BYTES 1", noBytes},
 		}},
 		{"windows", exact, []rlStep{
 			{0, "RL.ALLOW a 9 1s", "[1 9 8 0 1000]"},
 			{65_000, "RL.ALLOW b 9 1s", "[1 9 8 0 1000]"},
-			{65_000, "RL.TOP HOT 9 WITHIN 1m", top("hot", 65_000, 2, 0, "[a 1 0] [b 1 0]")},
-			{75_000, "RL.TOP HOT 9 WITHIN 1m", top("hot", 65_000, 1, 0, "[b 1 0]")},
+			{65_000, "RL.TOP HOT 9 WITHIN 1m", top("hot", 65_000, 2, 0, "[a 1 0 9 1000] [b 1 0 9 1000]")},
+			{75_000, "RL.TOP HOT 9 WITHIN 1m", top("hot", 65_000, 1, 0, "[b 1 0 9 1000]")},
 			{75_000, "RL.TOP HOT 9 WITHIN 1", top("hot", 5_000, 0, 0, "")},
-			{75_000, "RL.TOP HOT 9 WITHIN 10m", top("hot", 75_000, 2, 0, "[a 1 0] [b 1 0]")},
+			{75_000, "RL.TOP HOT 9 WITHIN 10m", top("hot", 75_000, 2, 0, "[a 1 0 9 1000] [b 1 0 9 1000]")},
 			{4_900_000, "RL.TOP HOT 9 WITHIN 1h", top("hot", 3_900_000, 0, 0, "")},
-			{4_900_000, "RL.TOP HOT 9", top("hot", 4_900_000, 2, 0, "[a 1 0] [b 1 0]")},
+			{4_900_000, "RL.TOP HOT 9", top("hot", 4_900_000, 2, 0, "[a 1 0 9 1000] [b 1 0 9 1000]")},
 		}},
 		{"keys with long names are not counted", exact, []rlStep{
 			{0, "RL.ALLOW " + long + " 1 1s", "[1 1 0 0 1000]"},
 			{0, "RL.ALLOW " + long[1:] + " 1 1s", "[1 1 0 0 1000]"},
 			{0, "RL.TOP HOT 9", "[by hot window_ms 0 sampling 1 total 1 skipped 1 others_at_most 0 keys [[" +
-				long[1:] + " 1 0]]]"},
+				long[1:] + " 1 0 1 1000]]]"},
 			{0, "RL.TOP DENIED 9", top("denied", 0, 0, 0, "")},
 		}},
 		{"RL.TOP's refusals", nil, []rlStep{
@@ -88,7 +94,7 @@ func rlTop() []rlScenario {
 			{0, "RL.TOP BYTES 1 WITHIN 1m", "ERR WITHIN goes with DENIED and HOT, not with BYTES"},
 			{
 				0, "RL.TOP DENIED 1000 MATCH " + strings.Repeat("*a", 5000),
-				"[by denied window_ms 0 sampling 32 total 0 skipped 0 others_at_most 288 keys []]",
+				top("denied", 0, 0, 0, ""),
 			},
 			{0, "RL.TOP BYTES 1000 MATCH [" + strings.Repeat("^-", 5000), noBytes},
 		}},

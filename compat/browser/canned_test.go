@@ -112,7 +112,7 @@ func explanation() map[string]any {
 func top(names []string) map[string]any {
 	var keys []any
 	for i, name := range names {
-		keys = append(keys, []any{latin1(name), 100_000 - i, i})
+		keys = append(keys, []any{latin1(name), 100_000 - i, i, 20, 60_000})
 	}
 	return map[string]any{"by": "denied", "keys": keys}
 }

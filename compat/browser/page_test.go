@@ -162,7 +162,8 @@ func TestKeyboard(t *testing.T) {
 	eval[any](b, `document.querySelectorAll("#denied-table button")[1].focus() ?? 0`)
 	b.do(chromedp.KeyEvent(kb.Enter))
 	b.await(`document.getElementById("explained").innerText.includes("20 of 20 in 1 min")`)
-	require.Equal(t, []string{"RL.EXPLAIN", "user:2", "100", "1m"}, s.last())
+	require.Equal(t, []string{"RL.EXPLAIN", "user:2", "20", "60000"}, s.last(), "the limit of its last decision")
+	require.NotContains(t, b.text("#explained"), "a guess")
 	require.Equal(t, "key", eval[string](b, `document.activeElement.id`))
 	text := b.text("#explained")
 	for _, want := range []string{
@@ -176,7 +177,7 @@ func TestKeyboard(t *testing.T) {
 	b.await(`document.querySelectorAll("#explained .next").length === 10`)
 	b.do(set("cost", "5"), chromedp.Focus(chromedp.CSS("#cost")), chromedp.KeyEvent(kb.Enter))
 	require.Eventually(t, func() bool { return len(s.last()) == 6 }, timeout, 1e6)
-	require.Equal(t, []string{"RL.EXPLAIN", "user:2", "100", "1m", "COST", "5"}, s.last())
+	require.Equal(t, []string{"RL.EXPLAIN", "user:2", "20", "60000", "COST", "5"}, s.last())
 	b.do(chromedp.Focus(chromedp.CSS("#sim-limit")), chromedp.KeyEvent(kb.Enter))
 	require.Eventually(t, func() bool { return s.last()[0] == "RL.SIM" }, timeout, 1e6)
 	require.Equal(t, []string{"RL.SIM", "user:2", "200", "1m", "FROM", "KEY", "1000"}, s.last())

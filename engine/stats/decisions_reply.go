@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
@@ -13,7 +14,11 @@ import (
 // prefixes only. See docs/adr/0038.
 func DecisionsReply(all []commands.Decisions, prefixes []PrefixDecisions, names [][]byte) resp.Value {
 	if len(names) == 0 {
-		return resp.Map(append(decisionPairs(all), resp.Bulk("prefixes"), byPrefix(prefixes))...)
+		pairs := append(decisionPairs(all), resp.Bulk("prefixes"), byPrefix(prefixes))
+		if !slices.ContainsFunc(all, func(d commands.Decisions) bool { return !d.IsZero() }) {
+			pairs = append(pairs, resp.Bulk("note"), resp.Bulk(commands.CountedDecisions))
+		}
+		return resp.Map(pairs...)
 	}
 	var chosen []PrefixDecisions
 	for _, name := range names {

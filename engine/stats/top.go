@@ -6,15 +6,25 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/stats/topk"
+	"github.com/zlimit/zlimit/limiter"
 )
 
 // Top implements commands.TopKeys by sketches. Each key belongs to one shard by its name,
 // so that no count is in two sketches. The counts are of names: they outlive the key,
 // since limiters' keys come and go.
 type Top struct {
+	// sampled is read at each decision, so it has cache lines of its own.
+	sampled atomic.Bool // the present slot has had exactPerSlot decisions
+	_       [120]byte
+	slot    atomic.Int64 // of time, in units of topk.SlotMs
+	added   atomic.Int64 // how many decisions were added in it
+
 	shards [topShards]topShard
 	bytes  atomic.Int64 // of all rings
 }
+
+// exactPerSlot is how many decisions of a slot of time are added one by one, before a sample is.
+const exactPerSlot = 1000
 
 // topShards is over how many locks the counts are spread.
 const topShards = 8
@@ -33,8 +43,25 @@ type topShard struct {
 // commands.MaxTopKey bytes.
 const MaxTopEntries = 2 * topShards * topk.MaxEntries
 
+// Exact implements commands.TopKeys.
+func (t *Top) Exact() bool { return !t.sampled.Load() }
+
+// count counts an addition, and decides whether the next ones are to be sampled. A slot that begins
+// while they are is noticed by the first that is in the sample.
+func (t *Top) count(nowMs int64) {
+	if slot := nowMs / topk.SlotMs; t.slot.Load() != slot {
+		t.slot.Store(slot)
+		t.added.Store(0)
+		t.sampled.Store(false)
+	}
+	if t.added.Add(1) == exactPerSlot {
+		t.sampled.Store(true)
+	}
+}
+
 // Add implements commands.TopKeys.
-func (t *Top) Add(nowMs int64, db int, key []byte, denied bool, weight int64) {
+func (t *Top) Add(nowMs int64, db int, key []byte, denied bool, weight int64, q limiter.Quota) {
+	t.count(nowMs)
 	hash := topk.Hash(key)
 	s := &t.shards[hash%topShards]
 	s.mu.Lock()
@@ -49,15 +76,16 @@ func (t *Top) Add(nowMs int64, db int, key []byte, denied bool, weight int64) {
 		}
 		return
 	}
+	last := [2]int64{q.Limit, q.WindowMs}
 	if s.decided == nil {
 		s.decided = topk.NewRing()
 	}
-	s.decided.Add(nowMs, hash, db, key, weight)
+	s.decided.Add(nowMs, hash, db, key, weight, last)
 	if denied {
 		if s.denied == nil {
 			s.denied = topk.NewRing()
 		}
-		s.denied.Add(nowMs, hash, db, key, weight)
+		s.denied.Add(nowMs, hash, db, key, weight, last)
 	}
 	t.recount(s)
 }
@@ -82,7 +110,7 @@ func (t *Top) Bytes() int64 { return t.bytes.Load() }
 // Top implements commands.TopKeys.
 func (t *Top) Top(q *commands.TopQuery) commands.TopReport {
 	var keys []commands.TopKey
-	var total, others, skipped, fromMs int64
+	var total, sampled, others, skipped, fromMs int64
 	for i := range t.shards {
 		sum, sumFromMs, sumSkipped := t.sum(&t.shards[i], q)
 		skipped += sumSkipped
@@ -93,15 +121,19 @@ func (t *Top) Top(q *commands.TopQuery) commands.TopReport {
 			continue
 		}
 		total += sum.Total()
+		sampled += sum.Sampled()
 		others = max(others, sum.Absent())
 		for _, e := range sum.Entries() {
 			if e.DB == q.DB && q.Keep(e.Name) {
-				keys = append(keys, commands.TopKey{Name: e.Name, Count: e.Count, Error: e.Error})
+				keys = append(keys, commands.TopKey{
+					Name: e.Name, Count: e.Count, Error: e.Error,
+					Last: limiter.Quota{Limit: e.Last[0], WindowMs: e.Last[1]},
+				})
 			}
 		}
 	}
 	r := commands.NewTopReport(keys, q.N, others)
-	r.Total, r.Skipped, r.FromMs = total, skipped, fromMs
+	r.Total, r.Sampled, r.Skipped, r.FromMs = total, sampled, skipped, fromMs
 	return r
 }
 
@@ -127,6 +159,8 @@ func (t *Top) sum(s *topShard, q *commands.TopQuery) (sum *topk.Sketch, fromMs, 
 
 // Reset forgets everything.
 func (t *Top) Reset() {
+	t.added.Store(0)
+	t.sampled.Store(false)
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.mu.Lock()

@@ -1,8 +1,17 @@
 // The inspector: one key, why it is denied, and what another limit would do.
 
-// inspectKey fills in a key of a list and explains it.
-function inspectKey(key) {
+// guessed says that limit and window are the form's own, not the key's or the reader's.
+let guessed = true;
+
+// inspectKey fills in a key of a list, with the limit and window of its last decision if they are
+// known, and explains it.
+function inspectKey({ key, limit, window }) {
   $("key").value = showKey(key);
+  if (limit !== "") {
+    $("limit").value = limit;
+    $("window").value = window;
+    guessed = false;
+  }
   $("inspector").scrollIntoView({ block: "start" });
   $("key").focus({ preventScroll: true });
   explain();
@@ -16,8 +25,10 @@ const keyArgument = () => readKey($("key").value);
 async function explain() {
   if (!$("inspect").checkValidity()) return;
   const cost = argument("cost");
+  const guess = guessed;
   show("explained", await run("RL.EXPLAIN", keyArgument(), argument("limit"), argument("window"),
-    ...(cost ? ["COST", cost] : [])), "RL.EXPLAIN", drawExplanation);
+    ...(cost ? ["COST", cost] : [])), "RL.EXPLAIN", (reply) => el("div", {}, guess ? el("p", { class: "muted" },
+      "Limit and window are a guess: give those that this key is called with.") : "", drawExplanation(reply)));
 }
 
 async function simulate() {
@@ -43,6 +54,8 @@ function drawSimulation(reply) {
   const since = (ms) => (ms === null ? "–" : ago((serverUs / 1000 - ms) / 1000) + " ago");
   const from = reply.from === "trace" ? "RL.TRACE" : "the units that the key holds";
   return el("div", {},
+    reply.from === "trace" ? "" : el("p", { class: "muted" }, "The key holds what was admitted, so a wider limit " +
+      "admits it all. RL.TRACE ON records refusals, too."),
     el("div", { class: "scroll" }, el("table", { id: "simulated-table" },
       el("caption", {}, `The last ${count(reply.calls)} decisions, replayed from ${from}`),
       el("thead", {}, el("tr", {},
@@ -60,6 +73,8 @@ function drawSimulation(reply) {
 }
 
 function startInspector() {
+  for (const id of ["limit", "window"]) $(id).addEventListener("input", () => { guessed = false; });
+  $("key").addEventListener("input", () => { guessed = true; });
   for (const [form, action] of [["inspect", explain], ["simulate", simulate]]) {
     $(form).addEventListener("submit", (event) => {
       event.preventDefault();

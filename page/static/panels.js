@@ -35,7 +35,10 @@ const panels = {
   },
 
   stats(result) { showPrefixes(result); },
-  denied(result) { showTop("denied-table", result, count, "No call was denied."); },
+  denied(result) {
+    showTop("denied-table", result, count,
+      "RL.ALLOW, RL.MALLOW and CL.THROTTLE have denied nothing. Scripts and libraries are not counted here.");
+  },
   hot(result) { showTop("hot-table", result, count, "No decisions yet. Try RL.ALLOW user:42 100 1m."); },
   bytes(result) { showTop("bytes-table", result, bytes, "No keys yet."); },
 
@@ -122,10 +125,11 @@ function showCommands(info) {
 }
 
 // showTop shows RL.TOP's rows: the name, the most that the count can be, and how much less
-// it may be.
+// it may be. The inspector gets the limit and the window of the last decision.
 function showTop(table, result, format, none) {
   const rows = (result.reply?.keys ?? [])
-    .map(([key, n, error]) => [{ key }, format(n), error > 0 ? "− " + format(error) : "exact"]);
+    .map(([key, n, error, limit, window]) =>
+      [{ key, limit, window }, format(n), error > 0 ? "− " + format(error) : "exact"]);
   fillTable(table, rows, result.reply !== undefined ? none : reason(result, "RL.TOP"));
 }
 

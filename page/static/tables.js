@@ -1,6 +1,7 @@
 // Tables: rows that change in place, so that the keyboard's focus stays.
 
-// A cell is text, or an object: text and class, or a key that the inspector opens.
+// A cell is text, or an object: text and class, or a key that the inspector opens, with the limit and
+// window of its last decision, if they are known.
 function setCell(td, cell) {
   if (typeof cell !== "object") cell = { text: String(cell) };
   td.className = cell.key !== undefined ? "keycell" : cell.class ?? "";
@@ -11,10 +12,10 @@ function setCell(td, cell) {
   let button = td.querySelector("button");
   if (!button) {
     button = el("button", { class: "key", type: "button" });
-    button.addEventListener("click", () => inspectKey(button.dataset.key));
+    button.addEventListener("click", () => inspectKey(button.dataset));
     td.replaceChildren(button);
   }
-  button.dataset.key = cell.key;
+  Object.assign(button.dataset, { key: cell.key, limit: cell.limit ?? "", window: cell.window ?? "" });
   setText(button, showKey(cell.key));
 }
 

@@ -53,9 +53,9 @@ const MaxEntries = 2*capacity + (6+10+6)*keptEntries
 func NewRing() *Ring { return &Ring{present: New(capacity), whole: New(capacity)} }
 
 // Add adds n to the count of a key, given with its Hash.
-func (r *Ring) Add(nowMs int64, hash uint64, db int, name []byte, n int64) {
+func (r *Ring) Add(nowMs int64, hash uint64, db int, name []byte, n int64, last [2]int64) {
 	r.Advance(nowMs)
-	r.present.Add(hash, db, name, n)
+	r.present.Add(hash, db, name, n, last)
 }
 
 // Advance ends the present slot if nowMs is in another one.

@@ -72,7 +72,7 @@ func TestRingWindows(t *testing.T) {
 }
 
 func addAt(r *topk.Ring, nowMs int64, name string, n int64) {
-	r.Add(nowMs, topk.Hash([]byte(name)), 0, []byte(name), n)
+	r.Add(nowMs, topk.Hash([]byte(name)), 0, []byte(name), n, [2]int64{})
 }
 
 func (x exact) total() (n int64) {

@@ -34,6 +34,7 @@ type Key struct {
 type Entry struct {
 	Key
 	Count, Error int64
+	Last         [2]int64 // what Add was told last, if that was not zero
 
 	hash uint64 // under which index has it
 }
@@ -55,6 +56,7 @@ type Sketch struct {
 	counts   []int64 // scratch space of Prune
 	names    int64   // bytes of the entries' names
 	total    int64
+	sampled  int64
 	absent   int64
 }
 
@@ -67,6 +69,9 @@ func (s *Sketch) Len() int { return len(s.entries) }
 
 // Total returns the sum of all that was added.
 func (s *Sketch) Total() int64 { return s.total }
+
+// Sampled returns the part of Total that was added by more than 1 at a time.
+func (s *Sketch) Sampled() int64 { return s.sampled }
 
 // Absent returns an upper bound of the count of each key without an entry.
 func (s *Sketch) Absent() int64 { return s.absent }
@@ -81,18 +86,22 @@ func (s *Sketch) Bytes() int64 {
 // change.
 func (s *Sketch) Entries() []Entry { return s.entries }
 
-// Add adds n to the count of a key, given with its Hash. It allocates only if the key is
-// new.
-func (s *Sketch) Add(hash uint64, db int, name []byte, n int64) {
+// Add adds n to the count of a key, given with its Hash, and keeps last with it. It
+// allocates only if the key is new.
+func (s *Sketch) Add(hash uint64, db int, name []byte, n int64, last [2]int64) {
 	s.total += n
+	if n > 1 {
+		s.sampled += n
+	}
 	s.makeIndex()
 	for i := s.home(hash); s.index[i] != 0; i = (i + 1) & (len(s.index) - 1) {
 		if e := &s.entries[s.index[i]-1]; e.hash == hash && e.Name == string(name) && e.DB == db {
 			e.Count += n
+			e.keep(last)
 			return
 		}
 	}
-	e := Entry{Key{db, string(name)}, n, 0, hash}
+	e := Entry{Key{db, string(name)}, n, 0, last, hash}
 	if s.capacity > 0 && len(s.entries) >= s.capacity {
 		s.Prune(s.capacity / 2)
 	}
@@ -189,13 +198,20 @@ func (s *Sketch) cut(n int) (count int64, ties int) {
 	return count, ties
 }
 
-// Merge adds the stream of another Sketch, which does not change.
+func (e *Entry) keep(last [2]int64) {
+	if last != [2]int64{} {
+		e.Last = last
+	}
+}
+
+// Merge adds the stream of another Sketch, which is later and does not change.
 func (s *Sketch) Merge(o *Sketch) {
 	if o.total == 0 {
 		return
 	}
 	s.makeIndex()
 	s.total += o.total
+	s.sampled += o.sampled
 	for i := range s.entries {
 		s.entries[i].Count += o.absent
 		s.entries[i].Error += o.absent
@@ -207,6 +223,7 @@ func (s *Sketch) Merge(o *Sketch) {
 		if at := s.find(&e); at >= 0 {
 			s.entries[at].Count += e.Count - o.absent
 			s.entries[at].Error += e.Error - o.absent
+			s.entries[at].keep(e.Last)
 			continue
 		}
 		e.Count += absent
@@ -222,12 +239,14 @@ func (s *Sketch) Merge(o *Sketch) {
 func (s *Sketch) Reset() {
 	clear(s.entries)
 	clear(s.index)
-	s.entries, s.total, s.absent, s.names = s.entries[:0], 0, 0, 0
+	s.entries, s.total, s.sampled, s.absent, s.names = s.entries[:0], 0, 0, 0, 0
 }
 
 // compacted returns a copy with the n highest entries, in as little memory as possible.
 func (s *Sketch) compacted(n int) *Sketch {
-	c := &Sketch{total: s.total, absent: s.absent, entries: slices.Clone(s.entries), names: s.names}
+	c := &Sketch{
+		total: s.total, sampled: s.sampled, absent: s.absent, entries: slices.Clone(s.entries), names: s.names,
+	}
 	c.Prune(n)
 	c.entries, c.counts = slices.Clip(slices.Clone(c.entries)), nil
 	return c

@@ -49,7 +49,7 @@ func (x exact) fault(s *topk.Sketch, kept int64) string {
 }
 
 func add(s *topk.Sketch, db int, name string, n int64) {
-	s.Add(topk.Hash([]byte(name)), db, []byte(name), n)
+	s.Add(topk.Hash([]byte(name)), db, []byte(name), n, [2]int64{})
 }
 
 // streams are sources of keys: element i of a stream.
@@ -147,10 +147,10 @@ func TestEqualHashes(t *testing.T) {
 		k := r.Uint64N(16)
 		name := fmt.Sprint("k", k)
 		x.add(0, name, 1)
-		s.Add(k/4, 0, []byte(name), 1)
+		s.Add(k/4, 0, []byte(name), 1, [2]int64{})
 		if i%100 == 0 {
 			part := topk.New(4)
-			part.Add(k/4, 0, []byte(name), 1)
+			part.Add(k/4, 0, []byte(name), 1, [2]int64{})
 			x.add(0, name, 1)
 			s.Merge(part)
 		}
@@ -194,8 +194,8 @@ func TestFaultFinds(t *testing.T) {
 // TestAddAllocates: counting a key that is known allocates nothing.
 func TestAddAllocates(t *testing.T) {
 	s, name := topk.New(16), []byte("a key with a name of usual length")
-	s.Add(topk.Hash(name), 0, name, 1)
-	require.Zero(t, testing.AllocsPerRun(100, func() { s.Add(topk.Hash(name), 0, name, 1) }))
+	s.Add(topk.Hash(name), 0, name, 1, [2]int64{})
+	require.Zero(t, testing.AllocsPerRun(100, func() { s.Add(topk.Hash(name), 0, name, 1, [2]int64{}) }))
 }
 
 func BenchmarkAdd(b *testing.B) {
@@ -210,7 +210,7 @@ func BenchmarkAdd(b *testing.B) {
 			s, i := topk.New(256), 0
 			for b.Loop() {
 				name := names[i&(1<<16-1)]
-				s.Add(topk.Hash(name), 0, name, 1)
+				s.Add(topk.Hash(name), 0, name, 1, [2]int64{})
 				i++
 			}
 		})
