@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"io"
 	"runtime"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
@@ -52,6 +54,7 @@ func prepare(t testing.TB, fs disk.FS, atMs int64, directives ...string) *proces
 	p := &process{hands: &hands{}}
 	p.Engine = engine.New(engine.Options{
 		Config: cfg, Disk: fs, Log: logging.Func(p.log), Shutdown: func() {}, Delay: p.delay,
+		Dial: func(string, <-chan struct{}) (io.ReadWriteCloser, error) { return nil, io.EOF },
 		Clock: clock.New(clock.Sources{
 			Monotonic: func() int64 { return p.hands.us },
 			Wall:      func() int64 { return (startNowMs+atMs)*1000 + p.hands.us },
@@ -209,6 +212,34 @@ func TestWhatCannotBeLoaded(t *testing.T) {
 	require.Equal(t, "v", p.client(t).do("GET k"))
 	require.Contains(t, p.logged(), "keys or commands were left out, as load-skip-unsupported says number=1")
 	require.NoError(t, p.Close())
+}
+
+// TestScriptsInALog checks that scripts in a log are carried out, whatever refuses writes now.
+func TestScriptsInALog(t *testing.T) {
+	var log []byte
+	for _, words := range [][]string{
+		{"EVAL", "#!lua\nredis.call('SET', KEYS[1], 'v')", "1", "flags"},
+		{"EVAL", "redis.call('SET', KEYS[1], 'v')", "1", "plain"},
+		{"FUNCTION", "LOAD", "#!lua name=l\n" +
+			"redis.register_function('f', function(k) redis.call('SET', k[1], 'v') end)"},
+		{"FCALL", "f", "1", "function"},
+		{"EVAL", "redis.call('SET', KEYS[1], 'v') error('late')", "1", "failed"},
+	} {
+		log = append(log, replication.Command(words...)...)
+	}
+	for _, directives := range [][]string{
+		{}, {"--replicaof", "127.0.0.1 1"},
+		{"--replicaof", "127.0.0.1 1", "--replica-serve-stale-data", "no"},
+		{"--min-replicas-to-write", "1"},
+	} {
+		d := crashdisk.New(1)
+		d.Put("appendonly.aof", log)
+		p := start(t, d.FS(), 0, append(directives, always...)...)
+		c := p.client(t)
+		require.Equal(t, "OK", c.do("REPLICAOF NO ONE"))
+		require.Equal(t, "[v v v v]", c.do("MGET flags plain function failed"), directives)
+		require.NoError(t, p.Close())
+	}
 }
 
 func TestLogSwitchedOnAndOff(t *testing.T) {

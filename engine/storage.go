@@ -39,7 +39,7 @@ func (e *Engine) newStorage() *durable.Storage {
 		Settings: e.settings.Load,
 		Replay: func() *commands.Ctx {
 			s := &Session{engine: e, peer: Peer{Owner: true}, proto: resp.RESP2, watch: new(store.Watch)}
-			s.ctx.Store, s.ctx.Caller, s.ctx.Proto = e.store, s, s.proto
+			s.ctx.Store, s.ctx.Caller, s.ctx.Proto, s.ctx.Replayed = e.store, s, s.proto, true
 			return &s.ctx
 		},
 		RedisVersion: RedisVersion,
