@@ -153,25 +153,31 @@ func (s *source) count() (uint64, error) {
 
 // passText skips a string. It validates compressed ones.
 func (s *source) passText() error {
+	_, err := s.passSized()
+	return err
+}
+
+// passSized is passText and returns the length of the string, or a positive number if it is an integer.
+func (s *source) passSized() (size uint64, err error) {
 	n, isEncoding, err := s.length()
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case !isEncoding:
 		if n > uint64(s.left()) {
-			return dump.ErrShort
+			return 0, dump.ErrShort
 		}
-		return s.skip(int64(n))
+		return n, s.skip(int64(n))
 	case n < dump.EncodedLZF:
-		return s.skip(1 << n)
+		return 1, s.skip(1 << n)
 	case n > dump.EncodedLZF:
-		return dump.ErrFormat
+		return 0, dump.ErrFormat
 	}
 	packed, size, err := s.compressed()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return dump.CheckLZF(packed, size)
+	return size, dump.CheckLZF(packed, size)
 }
 
 // compressed reads the rest of a compressed string, after its encoding.

@@ -216,11 +216,20 @@ func (f *validator) node() error {
 	}
 	switch kind {
 	case containerPlain:
-		return f.sequence(typeList, 1, 1, f.src.passText)
+		return f.sequence(typeList, 1, 1, f.passPlain)
 	case containerPacked:
 		return f.packed(typeListQuicklist2)
 	}
 	return corrupt(badNode)
+}
+
+// passPlain skips the element of a plain node, which has at least a byte.
+func (f *validator) passPlain() error {
+	size, err := f.src.passSized()
+	if err == nil && size == 0 {
+		return corrupt(badElement)
+	}
+	return err
 }
 
 // zipmap validates a packed hash of Redis before 2.6. The library misreads lengths of
