@@ -7,39 +7,45 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// Databases are the rows of the commands on whole databases, and TIME.
-var Databases = []Command{
-	{
-		Name: "dbsize", Arity: 1, Flags: ReadOnly | Fast | AllShards, Categories: []string{"keyspace"},
-		Tips:  []string{"request_policy:all_shards", "response_policy:agg_sum"},
-		Group: "server", Since: "1.0.0", Complexity: "O(1)",
-		Summary: "Counts the keys of the selected database.",
-		Handler: func(c *Ctx) resp.Value { return resp.Int(int64(c.DB.Len())) },
-	},
-	{
-		Name: "flushall", Arity: -1, Flags: Write | AllShards, Categories: []string{"keyspace", "dangerous"},
-		Tips:  []string{"request_policy:all_shards", "response_policy:all_succeeded"},
-		Group: "server", Since: "1.0.0", Complexity: "O(N)", Syntax: "[ASYNC | SYNC]", Handler: flushAll,
-		Summary: "Removes every key of every database.",
-	},
-	{
-		Name: "flushdb", Arity: -1, Flags: Write | AllShards, Categories: []string{"keyspace", "dangerous"},
-		Tips:  []string{"request_policy:all_shards", "response_policy:all_succeeded"},
-		Group: "server", Since: "1.0.0", Complexity: "O(N)", Syntax: "[ASYNC | SYNC]", Handler: flushDB,
-		Summary: "Removes every key of the selected database.",
-	},
-	{
-		Name: "swapdb", Arity: 3, Flags: Write | Fast | AllShards,
-		Categories: []string{"keyspace", "dangerous"},
-		Group:      "server", Since: "4.0.0", Complexity: "O(N)", Syntax: "index1 index2", Handler: swapDB,
-		Summary: "Swaps two databases.",
-	},
-	{
-		Name: "time", Arity: 1, Flags: Loading | Stale | Fast | Random,
-		Tips:  []string{"nondeterministic_output"},
-		Group: "server", Since: "2.6.0", Complexity: "O(1)", Handler: timeNow,
-		Summary: "Returns the server's clock: unix seconds, and microseconds within the second.",
-	},
+// Databases returns the rows of the commands on whole databases, and TIME. FLUSHALL calls flushed.
+func Databases(flushed func()) []Command {
+	return []Command{
+		{
+			Name: "dbsize", Arity: 1, Flags: ReadOnly | Fast | AllShards, Categories: []string{"keyspace"},
+			Tips:  []string{"request_policy:all_shards", "response_policy:agg_sum"},
+			Group: "server", Since: "1.0.0", Complexity: "O(1)",
+			Summary: "Counts the keys of the selected database.",
+			Handler: func(c *Ctx) resp.Value { return resp.Int(int64(c.DB.Len())) },
+		},
+		{
+			Name: "flushall", Arity: -1, Flags: Write | AllShards,
+			Categories: []string{"keyspace", "dangerous"},
+			Tips:       []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+			Group:      "server", Since: "1.0.0", Complexity: "O(N)",
+			Syntax: "[ASYNC | SYNC]", Handler: flushAll(flushed),
+			Summary: "Removes every key of every database.",
+		},
+		{
+			Name: "flushdb", Arity: -1, Flags: Write | AllShards,
+			Categories: []string{"keyspace", "dangerous"},
+			Tips:       []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+			Group:      "server", Since: "1.0.0", Complexity: "O(N)", Syntax: "[ASYNC | SYNC]", Handler: flushDB,
+			Summary: "Removes every key of the selected database.",
+		},
+		{
+			Name: "swapdb", Arity: 3, Flags: Write | Fast | AllShards,
+			Categories: []string{"keyspace", "dangerous"},
+			Group:      "server", Since: "4.0.0", Complexity: "O(N)",
+			Syntax: "index1 index2", Handler: swapDB,
+			Summary: "Swaps two databases.",
+		},
+		{
+			Name: "time", Arity: 1, Flags: Loading | Stale | Fast | Random,
+			Tips:  []string{"nondeterministic_output"},
+			Group: "server", Since: "2.6.0", Complexity: "O(1)", Handler: timeNow,
+			Summary: "Returns the server's clock: unix seconds, and microseconds within the second.",
+		},
+	}
 }
 
 // flushMode checks [ASYNC | SYNC]. With either, the garbage collector frees the memory.
@@ -61,14 +67,17 @@ func flushDB(c *Ctx) resp.Value {
 }
 
 // FLUSHALL [ASYNC | SYNC]
-func flushAll(c *Ctx) resp.Value {
-	reply := flushMode(c)
-	if !reply.IsError() {
-		for i := range store.Databases {
-			c.Store.DB(i).Flush()
+func flushAll(flushed func()) Handler {
+	return func(c *Ctx) resp.Value {
+		reply := flushMode(c)
+		if !reply.IsError() {
+			for i := range store.Databases {
+				c.Store.DB(i).Flush()
+			}
+			flushed()
 		}
+		return reply
 	}
-	return reply
 }
 
 // SWAPDB index1 index2

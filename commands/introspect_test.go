@@ -12,7 +12,8 @@ import (
 func testTable(more ...[]Command) *Table {
 	var t *Table
 	t = NewTable(append([][]Command{
-		Strings, Keys, Dumps, Expiry, Databases, SortedSets, Hashes, SortedSetCombinations, Sets, Lists,
+		Strings, Keys, Dumps, Expiry, Databases(func() {}),
+		SortedSets, Hashes, SortedSetCombinations, Sets, Lists,
 		RateLimits, Cluster, Bitmaps,
 		Introspection(func() *Table { return t }),
 	}, more...)...)

@@ -86,9 +86,9 @@ func TestProtectedDirectives(t *testing.T) {
 	pairs := bytesOf([]string{"dbfilename", "other.rdb", "timeout", "5"})
 	require.ErrorContains(t, c.Set(pairs), "can't set protected config")
 	require.Equal(t, "dump.rdb 0", c.Text("dbfilename")+" "+c.Text("timeout"))
-	require.NoError(t, c.SetProtected(pairs))
+	require.NoError(t, c.SetAs(Setter{Protected: true}, pairs))
 	require.Equal(t, "other.rdb 5", c.Text("dbfilename")+" "+c.Text("timeout"))
-	require.ErrorContains(t, c.SetProtected(bytesOf([]string{"hz", "1", "databases", "16"})), "immutable")
+	require.ErrorContains(t, c.SetAs(Setter{Protected: true}, bytesOf([]string{"hz", "1", "databases", "16"})), "immutable")
 }
 
 func TestDirMustBeADirectory(t *testing.T) {
@@ -100,7 +100,7 @@ func TestDirMustBeADirectory(t *testing.T) {
 		filepath.Join(file, "sub"): "Not a directory", "a\x00b": "NUL",
 		strings.Repeat("a", 1<<16): "File name too long",
 	} {
-		require.ErrorContains(t, c.SetProtected(bytesOf([]string{"dir", dir})), why)
+		require.ErrorContains(t, c.SetAs(Setter{Protected: true}, bytesOf([]string{"dir", dir})), why)
 	}
 }
 

@@ -49,6 +49,7 @@ type Directive struct {
 	Volatile  bool   // setting it is a change even if the value stays: what it names may have changed
 	Protected bool   // CONFIG SET refuses it unless enable-protected-configs admits the client
 	Sensitive bool   // must not be written to a log
+	Loaded    bool   // CONFIG SET refuses it while files are loaded
 	Ours      bool   // Redis has no such directive
 	NoEffect  bool   // accepted for compatibility with files and clients; About says so too
 	About     string // description, in one sentence

@@ -36,7 +36,7 @@ var durableDirectives = []Directive{
 		About: "Whether loading skips keys of unsupported types and unknown commands; no refuses such files.",
 	},
 	{
-		Name: "appendonly", Kind: KindBool, Default: "no",
+		Name: "appendonly", Kind: KindBool, Default: "no", Loaded: true,
 		About: "Whether every change is appended to a log, from which the next start restores the keys.",
 	},
 	{

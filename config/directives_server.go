@@ -20,7 +20,7 @@ var serverDirectives = []Directive{
 			"server is loaded and when it shuts down; auto tells it if there is such a socket.",
 	},
 	{
-		Name: "dir", Kind: KindDir, Default: "./", Protected: true,
+		Name: "dir", Kind: KindDir, Default: "./", Protected: true, Loaded: true,
 		About: "Directory of the snapshot and the log, and the base of relative paths in other directives.",
 	},
 	{

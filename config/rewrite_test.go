@@ -89,7 +89,7 @@ func TestRewriteWithDirAndInclude(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	c := New()
 	require.NoError(t, c.ParseArgs([]string{path}, nil))
-	require.NoError(t, c.SetProtected(bytesOf([]string{"dir", base + "/b", "hz", "40"})))
+	require.NoError(t, c.SetAs(Setter{Protected: true}, bytesOf([]string{"dir", base + "/b", "hz", "40"})))
 	got := rewritten(t, c)
 	require.Equal(t, text+"\n"+signature+"\ndir \""+base+"/b\"\nhz 40\n", got)
 	require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
@@ -213,7 +213,7 @@ func TestRewriteIsReadAgain(t *testing.T) {
 		whole++
 		for range random.IntN(4) {
 			set := rewriteSets[random.IntN(len(rewriteSets))]
-			require.NoError(t, c.SetProtected(bytesOf([]string{set[0], set[1+random.IntN(len(set)-1)]})))
+			require.NoError(t, c.SetAs(Setter{Protected: true}, bytesOf([]string{set[0], set[1+random.IntN(len(set)-1)]})))
 		}
 		text := rewritten(t, c)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

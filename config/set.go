@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,20 +34,26 @@ func (e *SetError) Reply() string {
 // Set implements CONFIG SET: alternating names and values. It sets all of them, or
 // none and returns a *SetError. Then it calls the functions of Follow, and those of
 // OnChange for changed directives, in the order of the pairs, and returns after
-// them. It refuses protected directives: see SetProtected.
-func (c *Config) Set(pairs [][]byte) error { return c.set(pairs, false) }
+// them. It refuses protected directives: see SetAs.
+func (c *Config) Set(pairs [][]byte) error { return c.SetAs(Setter{}, pairs) }
 
-// SetProtected is Set for a caller whom enable-protected-configs lets change
-// protected directives.
-func (c *Config) SetProtected(pairs [][]byte) error { return c.set(pairs, true) }
+// A Setter says what may be set.
+type Setter struct {
+	Protected bool // directives whose row has Protected: enable-protected-configs admits the client
+	Loading   bool // none whose row has Loaded, which give ErrLoading: files are being loaded
+}
 
-func (c *Config) set(pairs [][]byte, protected bool) error {
+// ErrLoading is returned by SetAs for directives that cannot be set while files are loaded.
+var ErrLoading = errors.New("files are being loaded")
+
+// SetAs is Set for a Setter.
+func (c *Config) SetAs(by Setter, pairs [][]byte) error {
 	if len(pairs) == 0 || len(pairs)%2 != 0 {
 		return &SetError{}
 	}
 	c.setMu.Lock()
 	defer c.setMu.Unlock()
-	found, err := settable(pairs, protected)
+	found, err := settable(pairs, by)
 	if err != nil {
 		return err
 	}
@@ -112,7 +119,7 @@ func (c *Config) restore(changed []entry, before []value) {
 
 // settable looks the names up, and refuses those that cannot be set. The error
 // names the first that is wrong.
-func settable(pairs [][]byte, protected bool) ([]entry, error) {
+func settable(pairs [][]byte, by Setter) ([]entry, error) {
 	found := make([]entry, 0, len(pairs)/2)
 	// An alias is a parameter of its own: Redis accepts both names in one call.
 	seen := make(map[string]bool, len(pairs)/2)
@@ -124,8 +131,10 @@ func settable(pairs [][]byte, protected bool) ([]entry, error) {
 			return nil, &SetError{Name: name, unknown: true}
 		case table[n.index].Immutable:
 			return nil, &SetError{Name: name, Reason: "can't set immutable config"}
-		case table[n.index].Protected && !protected:
+		case table[n.index].Protected && !by.Protected:
 			return nil, &SetError{Name: name, Reason: "can't set protected config"}
+		case table[n.index].Loaded && by.Loading:
+			return nil, ErrLoading
 		case seen[n.text]:
 			return nil, &SetError{Name: name, Reason: "duplicate parameter"}
 		}

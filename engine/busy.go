@@ -67,12 +67,24 @@ func (e *Engine) lock(s *Session, shards store.ShardSet) (store.ShardSet, *scrip
 	}
 }
 
+// refusalWhileBusy returns the error for a command while a script is past the threshold, or resp.None. The
+// script may be one of a log that DEBUG LOADAOF reads.
+func (s *Session) refusalWhileBusy(cmd *commands.Command, args [][]byte, busy *scripting.Busy) resp.Value {
+	switch {
+	case s.engine.storage.Reloading() && s.anyRuns(cmd, args, (*commands.Command).NeedsKeyspace):
+		return errLoading
+	case !cmd.Is(commands.AllowBusy):
+		return resp.Error(busy.Reply)
+	}
+	return resp.None
+}
+
 // executeWhileBusy runs a command whose shards a script holds. The commands that
 // Redis runs all the same need shards only for watched keys: these are unwatched
 // later, and a key that WATCH names now counts as changed.
 func (s *Session) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *scripting.Busy) resp.Value {
-	if !cmd.Is(commands.AllowBusy) {
-		return s.reject(cmd, resp.Error(busy.Reply))
+	if refusal := s.refusalWhileBusy(cmd, args, busy); refusal.IsError() {
+		return s.reject(cmd, refusal)
 	}
 	if len(cmd.Keys) == 0 { // all but WATCH
 		s.orphanWatch()

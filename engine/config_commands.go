@@ -71,13 +71,16 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 			}
 		}
 	}
-	set := e.cfg.Set
-	if caller(c).allowed("enable-protected-configs") {
-		set = e.cfg.SetProtected
+	by := config.Setter{
+		Protected: caller(c).allowed("enable-protected-configs"),
+		Loading:   e.storage.Loading() || e.storage.Reloading(),
 	}
-	if err := set(c.Args[2:]); err != nil {
+	if err := e.cfg.SetAs(by, c.Args[2:]); err != nil {
 		var refusal *config.SetError
-		if errors.As(err, &refusal) {
+		switch {
+		case errors.Is(err, config.ErrLoading):
+			return errLoading
+		case errors.As(err, &refusal):
 			return resp.Error(refusal.Reply())
 		}
 		return resp.Error("ERR " + err.Error())

@@ -16,6 +16,12 @@ func startDebug(t *testing.T, d *crashdisk.Disk, directives string) *process {
 	return start(t, d.FS(), 0, strings.Fields(debugOn+" "+directives)...)
 }
 
+// loadLibrary loads a library of one function.
+func loadLibrary(c *client, name string) string {
+	return doWords(c.Session, "FUNCTION", "LOAD", "#!lua name="+name+"\nredis.register_function('"+name+
+		"', function() end)")
+}
+
 // TestDebugReload: the replies are those of redis-server 7.0.15.
 func TestDebugReload(t *testing.T) {
 	d := crashdisk.New(1)
@@ -70,12 +76,28 @@ func TestDebugReload(t *testing.T) {
 	require.Equal(t, "2", c.do("DBSIZE"), "expired keys are not loaded")
 }
 
+// TestDebugReloadLibraries: the replies are those of redis-server 7.0.15.
+func TestDebugReloadLibraries(t *testing.T) {
+	c := startDebug(t, crashdisk.New(1), "").client(t)
+	loadLibrary(c, "a")
+	require.Equal(t, "ERR Error trying to load the RDB dump", c.do("DEBUG RELOAD NOFLUSH"))
+	require.Equal(t, "OK", c.do("DEBUG RELOAD NOFLUSH MERGE"))
+	loadLibrary(c, "b")
+	require.Equal(t, "ERR Error trying to load the RDB dump", c.do("DEBUG RELOAD NOSAVE NOFLUSH"))
+	require.Equal(t, "OK", c.do("DEBUG RELOAD NOSAVE NOFLUSH MERGE"))
+	require.Equal(t, "(nil)", c.do("FCALL b 0"))
+	require.Equal(t, "OK", c.do("DEBUG RELOAD NOSAVE"))
+	require.Equal(t, "ERR Function not found", c.do("FCALL b 0"))
+	require.Equal(t, "(nil)", c.do("FCALL a 0"))
+}
+
 // TestDebugReloadKeepsTheLog: a reload is not recorded, and LOADAOF finds everything.
 func TestDebugReloadKeepsTheLog(t *testing.T) {
 	d := crashdisk.New(1)
 	p := startDebug(t, d, "--appendonly yes")
 	c := p.client(t)
 	do(c.Session, "SET s abc EX 1000")
+	loadLibrary(c, "kept")
 	do(c.Session, "ZADD z 1 a 2.5 b")
 	before := do(c.Session, "DEBUG DIGEST")
 	for range 3 {
@@ -89,6 +111,7 @@ func TestDebugReloadKeepsTheLog(t *testing.T) {
 	before = do(c.Session, "DEBUG DIGEST")
 	require.Equal(t, "OK", do(c.Session, "DEBUG LOADAOF"))
 	require.Equal(t, before, do(c.Session, "DEBUG DIGEST"))
+	require.Equal(t, "(nil)", do(c.Session, "FCALL kept 0"))
 	do(c.Session, "SET after it")
 	before = do(c.Session, "DEBUG DIGEST")
 	require.NoError(t, p.Close())

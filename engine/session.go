@@ -363,8 +363,10 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 	case s.engine.storage.Loading() && s.anyRuns(cmd, args, (*commands.Command).NeedsKeyspace):
 		return errLoading
 	}
-	if busy := s.engine.scripts.Busy(); busy != nil && !cmd.Is(commands.AllowBusy) {
-		return resp.Error(busy.Reply)
+	if busy := s.engine.scripts.Busy(); busy != nil {
+		if refusal := s.refusalWhileBusy(cmd, args, busy); refusal.IsError() {
+			return refusal
+		}
 	}
 	if s.monitoring && (cmd.Flags&(commands.ReadOnly|commands.Write) != 0 || cmd.Replicates(args)) {
 		return errReplicaKeyspace

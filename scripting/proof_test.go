@@ -19,7 +19,8 @@ func newProofEngine(t testing.TB) *Engine {
 	answer := func(*commands.Ctx) resp.Value { return resp.OK }
 	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets,
 		commands.SortedSetCombinations,
-		commands.Sets, commands.Hashes, commands.Lists, commands.RateLimits, commands.Databases, e.Commands(),
+		commands.Sets, commands.Hashes, commands.Lists, commands.RateLimits,
+		commands.Databases(func() {}), e.Commands(),
 		[]commands.Command{
 			{Name: "ping", Arity: -1, Handler: answer},
 			{Name: "echo", Arity: 2, Handler: answer},

@@ -138,3 +138,82 @@ func TestShutdownSaves(t *testing.T) {
 	require.Equal(t, "$1\r\nv", c.call(t, "GET", "k"))
 	require.NoError(t, end())
 }
+
+// TestCanceledJobs checks that FLUSHALL ends a BGSAVE and CONFIG SET appendonly no a rewrite, at once and
+// without a failure, and that the next job does not fail for it.
+func TestCanceledJobs(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		begin, cancel, again []string
+		running, ok          string
+	}{
+		"BGSAVE": {
+			[]string{"BGSAVE"}, []string{"FLUSHALL"}, []string{"BGSAVE"},
+			"rdb_bgsave_in_progress", "rdb_last_bgsave_status:ok",
+		},
+		"BGREWRITEAOF": {
+			[]string{"BGREWRITEAOF"}, []string{"CONFIG", "SET", "appendonly", "no"}, []string{"BGREWRITEAOF"},
+			"aof_rewrite_in_progress", "aof_last_bgrewrite_status:ok",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, end := startWithDisk(t, crashdisk.New(1).FS(), fsyncAlways...)
+			c := connectLoaded(t, srv)
+			info := func() string { return c.call(t, "INFO", "persistence") }
+			eventually(t, func() bool { return strings.Contains(info(), tc.running+":0") }, func() {})
+			c.call(t, "SET", "k", "v")
+			c.call(t, "CONFIG", "SET", "rdb-key-save-delay", "1000000000")
+			require.Contains(t, c.call(t, tc.begin...), "started")
+			require.Contains(t, info(), tc.running+":1")
+			require.Equal(t, "+OK", c.call(t, tc.cancel...))
+			require.Contains(t, info(), tc.running+":0")
+			c.call(t, "CONFIG", "SET", "rdb-key-save-delay", "0")
+			require.Contains(t, c.call(t, tc.again...), "started")
+			eventually(t, func() bool { return strings.Contains(info(), tc.running+":0") }, func() {})
+			require.Contains(t, info(), tc.ok)
+			require.NoError(t, end())
+		})
+	}
+}
+
+// TestLoadingByDebug checks what other clients are answered while DEBUG RELOAD and LOADAOF take long.
+func TestLoadingByDebug(t *testing.T) {
+	t.Parallel()
+	const loading = "-LOADING Redis is loading the dataset in memory"
+	begin := func(t *testing.T, d *crashdisk.Disk, begin string) (c *wire, end func() error) {
+		t.Helper()
+		directives := append([]string{
+			"--enable-debug-command", "yes", "--enable-protected-configs", "yes", "--busy-reply-threshold", "1",
+		}, fsyncAlways...)
+		srv, end := startWithDisk(t, d.FS(), directives...)
+		c = connectLoaded(t, srv)
+		c.call(t, "SET", "k", "v")
+		c.call(t, "CONFIG", "SET", "key-load-delay", "1000000000")
+		d.Put("appendonlydir/appendonly.aof.1.incr.aof",
+			[]byte("*3\r\n$4\r\nEVAL\r\n$17\r\nwhile true do end\r\n$1\r\n0\r\n"))
+		require.NoError(t, connect(t, srv).sendRaw([]byte(begin+"\r\n")))
+		return c, end
+	}
+	t.Run("RELOAD", func(t *testing.T) {
+		t.Parallel()
+		c, end := begin(t, crashdisk.New(1), "DEBUG RELOAD")
+		for _, set := range []string{
+			"appendonly no", "dir .", "dir /none", "appendonly x", "dir . nonsense 1", "dir . hz x", "hz 20 dir .",
+		} {
+			call := append([]string{"CONFIG", "SET"}, strings.Fields(set)...)
+			eventually(t, func() bool { return c.call(t, call...) == loading }, func() {})
+		}
+		require.Contains(t, c.call(t, "CONFIG", "SET", "nonsense", "1", "dir", "."), "Unknown option")
+		require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "hz", "20"))
+		require.NoError(t, end())
+	})
+	t.Run("LOADAOF", func(t *testing.T) {
+		t.Parallel()
+		c, end := begin(t, crashdisk.New(1), "DEBUG LOADAOF")
+		eventually(t, func() bool { return strings.HasPrefix(c.call(t, "INFO"), "-BUSY") }, func() {})
+		require.Equal(t, loading, c.call(t, "GET", "k"))
+		require.Equal(t, loading, c.call(t, "SCRIPT", "KILL"))
+		require.NoError(t, end())
+	})
+}

@@ -119,7 +119,7 @@ func (s *Storage) bgSave(c *commands.Ctx) resp.Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	inExec := caller(c).InExec()
-	switch busy := s.jobs.current != nil; {
+	switch busy := s.jobs.busy(); {
 	case s.jobs.runs(saveJob):
 		return errSaving
 	case busy && !schedule && !inExec:
@@ -127,6 +127,8 @@ func (s *Storage) bgSave(c *commands.Ctx) resp.Value {
 	case busy || inExec && s.opened:
 		s.jobs.saveNext = true
 		return replySaveScheduled
+	case s.jobs.current != nil: // it was canceled
+		s.jobs.saveNext = true
 	case s.start(saveJob) == nil:
 		return errSave
 	}
@@ -147,10 +149,12 @@ func (s *Storage) bgRewriteAOF(c *commands.Ctx) resp.Value {
 	switch {
 	case s.jobs.runs(rewriteJob):
 		return errRewriting
-	case s.jobs.current != nil || caller(c).InExec() && s.opened:
+	case s.jobs.busy() || caller(c).InExec() && s.opened:
 		s.jobs.rewriteNext = true
 		s.jobs.outcomes[rewriteJob].failures = 0
 		return replyRewriteScheduled
+	case s.jobs.current != nil: // it was canceled
+		s.jobs.rewriteNext = true
 	case s.start(rewriteJob) == nil:
 		return errNoRewrite
 	}

@@ -6,13 +6,14 @@ import "sync"
 // background: a save writes dump.rdb, a rewrite a new base of the log. One job
 // runs at a time.
 type job struct {
-	kind    jobKind
-	beganS  int64         // unix seconds
-	beganUs int64         // on the monotonic clock
-	stop    chan struct{} // closed by cancel
-	once    sync.Once
-	done    chan struct{}
-	err     error // written before done is closed
+	kind       jobKind
+	foreground bool          // of SAVE or SHUTDOWN: whoever waits for it gets its error
+	beganS     int64         // unix seconds
+	beganUs    int64         // on the monotonic clock
+	stop       chan struct{} // closed by cancel
+	once       sync.Once
+	done       chan struct{}
+	err        error // written before done is closed
 }
 
 // cancel makes the job end soon.
@@ -37,8 +38,11 @@ type jobs struct {
 	lastTryS    int64
 }
 
-// runs reports whether a job of a kind is running.
-func (j *jobs) runs(kind jobKind) bool { return j.current != nil && j.current.kind == kind }
+// runs reports whether a job of a kind is running. One that was canceled is not, even before it has ended.
+func (j *jobs) runs(kind jobKind) bool { return j.busy() && j.current.kind == kind }
+
+// busy reports whether any job is running.
+func (j *jobs) busy() bool { return j.current != nil && !isClosed(j.current.stop) }
 
 // mayRetry reports whether a save that no client asked for may start: not soon
 // after one that failed.
@@ -49,7 +53,8 @@ func (j *jobs) mayRetry(nowS int64) bool {
 // retryS is how many seconds after a failure a save is tried again, as in Redis.
 const retryS = 5
 
-// An outcome is how the last job of a kind ended.
+// An outcome is how the last job of a kind ended. As in Redis, a foreground job leaves it alone unless it
+// succeeds, and a canceled one has not failed.
 type outcome struct {
 	ended    bool // there was one
 	failed   bool
@@ -57,21 +62,26 @@ type outcome struct {
 	failures int64 // in a row
 }
 
-// start starts a job. It returns nil if one is running or none may start. It
-// requires mu.
-func (s *Storage) start(kind jobKind) *job {
+// start starts a job in the background. It returns nil if one is running or none may start. It requires mu.
+func (s *Storage) start(kind jobKind) *job { return s.startJob(kind, false) }
+
+// startJob is start of a job in the background or the foreground.
+func (s *Storage) startJob(kind jobKind, foreground bool) *job {
 	if s.jobs.current != nil || s.closed || !s.opened || s.Loading() {
 		return nil
 	}
 	if err := s.lockDir(); err != nil {
 		s.options.Log.Warn("nothing is written", "error", err)
+		if foreground {
+			return nil
+		}
 		s.jobs.outcomes[kind].failed, s.jobs.lastTryS = true, s.unixSeconds()
 		s.jobs.saveNext, s.jobs.rewriteNext = false, false
 		s.updateMisconf()
 		return nil
 	}
 	j := &job{
-		kind: kind, beganS: s.unixSeconds(), beganUs: s.clock.MonotonicUs(),
+		kind: kind, foreground: foreground, beganS: s.unixSeconds(), beganUs: s.clock.MonotonicUs(),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	s.jobs.current = j
@@ -99,11 +109,17 @@ func (s *Storage) run(j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := &s.jobs.outcomes[j.kind]
-	o.ended, o.failed, o.tookS = true, j.err != nil, (s.clock.MonotonicUs()-j.beganUs)/1_000_000
-	o.failures++
-	if j.err == nil {
-		o.failures = 0
-	} else if j.kind == rewriteJob {
+	if !j.foreground {
+		o.ended, o.tookS = true, (s.clock.MonotonicUs()-j.beganUs)/1_000_000
+	}
+	switch {
+	case j.err == nil:
+		o.failed, o.failures = false, 0
+	case !j.foreground && !isClosed(j.stop):
+		o.failed = true
+		o.failures++
+	}
+	if j.err != nil && j.kind == rewriteJob {
 		s.options.Log.Warn("rewriting the append-only file failed", "error", j.err)
 	}
 	if j.kind == saveJob && j.err == nil {
@@ -135,7 +151,7 @@ func (s *Storage) Save(cancel <-chan struct{}) error {
 		j := s.jobs.current
 		mine := j == nil
 		if mine {
-			j = s.start(saveJob)
+			j = s.startJob(saveJob, true)
 		}
 		s.mu.Unlock()
 		if j == nil {
@@ -149,5 +165,24 @@ func (s *Storage) Save(cancel <-chan struct{}) error {
 		if mine {
 			return j.err
 		}
+	}
+}
+
+// CancelSave cancels a BGSAVE: FLUSHALL removes what it saves.
+func (s *Storage) CancelSave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j := s.jobs.current; s.jobs.runs(saveJob) && !j.foreground {
+		j.cancel()
+	}
+}
+
+// CancelJobs cancels a job that is running and lets none begin, so that Close saves nothing.
+func (s *Storage) CancelJobs() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.jobs.current != nil {
+		s.jobs.current.cancel()
 	}
 }

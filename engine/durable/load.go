@@ -88,7 +88,7 @@ type loader struct {
 	begun     func()
 	delay     delay
 	locked    bool // every shard is locked
-	distinct  bool // no key of a snapshot may exist
+	distinct  bool // no key and no library of a snapshot may exist
 
 	history History // that the snapshot stands for; its ID is empty: none
 
@@ -100,7 +100,7 @@ func (s *Storage) newLoader(begun func()) *loader {
 		storage: s, ctx: s.options.Replay(), progress: s.loading.Load(),
 		skip:  s.cfg.Bool("load-skip-unsupported"),
 		begun: sync.OnceFunc(begun),
-		delay: delay{storage: s, directive: "key-load-delay"},
+		delay: delay{storage: s, directive: "key-load-delay", ended: s.cancelLoad.Load},
 	}
 }
 
@@ -249,7 +249,7 @@ func (l *loader) apply(args [][]byte) error {
 	if cmd == nil || refusal.IsError() {
 		return l.refused(args, refusal.Str())
 	}
-	if cmd.FullName() == "function|load" && !commands.EqualFold(args[2], "replace") {
+	if cmd.FullName() == "function|load" && !l.distinct && !commands.EqualFold(args[2], "replace") {
 		// The snapshot before it may have it already.
 		args = append([][]byte{args[0], args[1], []byte("REPLACE")}, args[2:]...)
 	}

@@ -192,25 +192,29 @@ func (s *Storage) switchLog() error {
 	case on:
 		defer s.switching.Unlock()
 		return s.startLog()
-	case s.store.TryLock(store.AllShards):
-		// Detached at once, so that it can be switched on again at once.
-		logs := s.detachLog()
-		s.store.Unlock(store.AllShards)
-		if s.runningRewrite() == nil {
-			s.switching.Unlock()
-			s.tasks.Go(func() { s.closeLogs(logs) })
-			return nil
-		}
+	}
+	if j := s.runningRewrite(); j != nil {
+		j.cancel()
+	}
+	if !s.store.TryLock(store.AllShards) {
 		s.tasks.Go(func() {
-			s.cancelRewrite()
-			s.switching.Unlock()
-			s.closeLogs(logs)
+			defer s.switching.Unlock()
+			s.stopLog()
 		})
 		return nil
 	}
+	// Detached at once, so that it can be switched on again at once.
+	logs := s.detachLog()
+	s.store.Unlock(store.AllShards)
+	if s.runningRewrite() == nil {
+		s.switching.Unlock()
+		s.tasks.Go(func() { s.closeLogs(logs) })
+		return nil
+	}
 	s.tasks.Go(func() {
-		defer s.switching.Unlock()
-		s.stopLog()
+		s.cancelRewrite()
+		s.switching.Unlock()
+		s.closeLogs(logs)
 	})
 	return nil
 }
@@ -280,12 +284,12 @@ func (s *Storage) detachLog() (logs [2]*aof.Log) {
 	return logs
 }
 
-// runningRewrite returns the rewrite that is running, or nil.
+// runningRewrite returns the rewrite that has not ended, or nil.
 func (s *Storage) runningRewrite() *job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.jobs.runs(rewriteJob) {
-		return s.jobs.current
+	if j := s.jobs.current; j != nil && j.kind == rewriteJob {
+		return j
 	}
 	return nil
 }

@@ -76,13 +76,18 @@ func (s *Storage) Reload(o ReloadOptions) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
+	s.reloading.Store(true)
+	defer s.reloading.Store(false)
 	l := s.newLockedLoader()
 	if o.Flush {
-		s.flush()
+		err = l.flush()
 	} else {
 		l.distinct = !o.Merge
 	}
-	return l.dump(name)
+	if err == nil {
+		err = l.dump(name)
+	}
+	return err
 }
 
 // ReloadLog waits until the log is written, empties the keyspace and loads the log. It requires every
@@ -98,17 +103,22 @@ func (s *Storage) ReloadLog() error {
 	if err := log.Drain(); err != nil {
 		return err
 	}
+	s.reloading.Store(true)
+	defer s.reloading.Store(false)
 	l := s.newLockedLoader()
-	s.flush()
-	_, err := l.loadLog(s.logOptions())
+	err := l.flush()
+	if err == nil {
+		_, err = l.loadLog(s.logOptions())
+	}
 	return err
 }
 
-// flush removes every key.
-func (s *Storage) flush() {
+// flush removes every key and function library.
+func (l *loader) flush() error {
 	for i := range store.Databases {
-		s.store.DB(i).Flush()
+		l.storage.store.DB(i).Flush()
 	}
+	return l.apply([][]byte{[]byte("FUNCTION"), []byte("FLUSH")})
 }
 
 // newLockedLoader returns a loader for a caller who holds every shard.

@@ -74,7 +74,9 @@ func (s *Storage) writeSnapshotAt(
 ) error {
 	var pre preamble
 	var out *rdb.Writer
-	slow := delay{storage: s, directive: "rdb-key-save-delay"}
+	slow := delay{
+		storage: s, directive: "rdb-key-save-delay", ended: func() bool { return isClosed(stop) },
+	}
 	writePreamble := func() {
 		if out == nil {
 			out = s.newRDBWriter(w, base, pre)

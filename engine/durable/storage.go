@@ -100,6 +100,7 @@ type Storage struct {
 	easyFsync  atomic.Bool              // no-appendfsync-on-rewrite
 	jobRunning atomic.Bool              // a save or a rewrite is running
 	loading    atomic.Pointer[progress] // nil: nothing is being loaded
+	reloading  atomic.Bool              // DEBUG RELOAD or LOADAOF is under way, which holds every shard
 	loaded     loadCounts
 
 	// Every recorded command writes changes; every command reads what is above.
@@ -205,6 +206,9 @@ func (s *Storage) Opened() bool { return s.opened }
 // Loading reports whether the files are still being loaded.
 func (s *Storage) Loading() bool { return s.loading.Load() != nil }
 
+// Reloading reports whether Reload or ReloadLog is under way.
+func (s *Storage) Reloading() bool { return s.reloading.Load() }
+
 // CancelLoad makes Load stop at the next key or command. It returns at once.
 func (s *Storage) CancelLoad() { s.cancelLoad.Store(true) }
 
@@ -213,7 +217,8 @@ func (s *Storage) SetCloseMode(m CloseMode) { s.atClose.Store(int32(m)) }
 
 // Close completes a log that was switched on, cancels another job that is running,
 // saves a snapshot if the keyspace has changed and the CloseMode asks for one, syncs
-// and closes the log, and unlocks the directory. All sessions must have ended.
+// and closes the log, and unlocks the directory. After CancelJobs it only syncs, closes and unlocks. All
+// sessions must have ended.
 func (s *Storage) Close() error {
 	if !s.opened {
 		return nil
@@ -221,14 +226,14 @@ func (s *Storage) Close() error {
 	s.completeLog()
 	s.mu.Lock()
 	s.jobs.saveNext, s.jobs.rewriteNext = false, false
-	j := s.jobs.current
+	j, canceled := s.jobs.current, s.closed
 	s.mu.Unlock()
 	if j != nil {
 		j.cancel()
 		<-j.done
 	}
 	var failed error
-	if !s.Loading() && s.changes.Load() > 0 && s.savesAtClose() {
+	if !canceled && !s.Loading() && s.changes.Load() > 0 && s.savesAtClose() {
 		failed = s.Save(nil)
 		if errors.Is(failed, ErrTorn) && s.log.Load() != nil {
 			failed = nil // the log has everything that was whole

@@ -24,7 +24,9 @@ const itemsPerCommand = 64
 func (s *Storage) writeCommands(w io.Writer, stop <-chan struct{}, begin func()) error {
 	out := textWriter{to: bufio.NewWriterSize(w, 64<<10), db: -1}
 	var pre preamble
-	slow := delay{storage: s, directive: "rdb-key-save-delay"}
+	slow := delay{
+		storage: s, directive: "rdb-key-save-delay", ended: func() bool { return isClosed(stop) },
+	}
 	err := s.Snapshot(stop, func() {
 		begin()
 		pre = s.preamble()
