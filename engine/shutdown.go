@@ -292,6 +292,9 @@ func (e *Engine) saveAtSignal(over, insist <-chan struct{}) error {
 	}
 }
 
+// CancelSaves cancels a save or a rewrite that is running, and lets none begin: Close does not save either.
+func (e *Engine) CancelSaves() { e.storage.CancelJobs() }
+
 // Close ends what runs beside the sessions, which must have ended. It saves a
 // snapshot if the directives or SHUTDOWN ask for one, and closes the log.
 func (e *Engine) Close() error {

@@ -180,7 +180,7 @@ func waitForShutdown(
 
 // prepareShutdown waits for replicas and saves what a signal must not lose. Another
 // signal or SHUTDOWN ends the wait; prepareShutdown then returns nil, and the server
-// shuts down anyway.
+// shuts down anyway, after a signal without saving.
 func prepareShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.Logger) error {
 	force, saved := make(chan struct{}), make(chan error, 1)
 	go func() { saved <- srv.Engine().PrepareShutdown(force) }()
@@ -189,9 +189,11 @@ func prepareShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.
 		return err
 	case s := <-signals:
 		logger.Warn(s.String() + " once more: the server ends as it is")
+		close(force)
+		srv.Engine().CancelSaves()
 	case <-srv.Ending():
+		close(force)
 	}
-	close(force)
 	if err := <-saved; err != nil {
 		logger.Warn("not saved", "error", err)
 	}

@@ -4,6 +4,8 @@ package main
 
 import (
 	"io"
+	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +41,17 @@ func (c *client) awaitBusy(t *testing.T) {
 	for !strings.HasPrefix(c.ask(t, "GET n"), "-BUSY") {
 		continue
 	}
+}
+
+// info returns the section persistence of INFO.
+func (c *client) info(t *testing.T) string {
+	t.Helper()
+	size, err := strconv.Atoi(strings.TrimPrefix(c.ask(t, "INFO persistence"), "$"))
+	require.NoError(t, err)
+	b := make([]byte, size+len("\r\n"))
+	_, err = io.ReadFull(c.r, b)
+	require.NoError(t, err)
+	return string(b)
 }
 
 // awaitLoaded waits until the files are loaded.
@@ -164,4 +177,35 @@ func TestInterruptedScriptIsNotSaved(t *testing.T) {
 	c.awaitLoaded(t)
 	require.Equal(t, ":1", c.ask(t, "DBSIZE"))
 	p.kill(t)
+}
+
+// TestSecondSignalDoesNotSave checks that a second signal ends a save that is under way, whoever asked for it,
+// and that nothing is saved after it.
+func TestSecondSignalDoesNotSave(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]string{"signal": "", "SHUTDOWN": "SHUTDOWN SAVE\r\n", "BGSAVE": "BGSAVE\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			words, _ := anyPort(t)
+			dir := t.TempDir()
+			words = append(words, "--dir", dir, "--save", "3600 1", "--rdb-key-save-delay", "1000000000")
+			p := start(t, words...)
+			c, other := p.dial(t), p.dial(t)
+			c.awaitLoaded(t)
+			require.Equal(t, "+OK", c.ask(t, "SET n 1"))
+			c.send(t, begin)
+			p.signal(t, os.Interrupt)
+			for !strings.Contains(other.info(t), "rdb_bgsave_in_progress:1") {
+				continue
+			}
+			p.signal(t, syscall.SIGTERM)
+			_, said := p.wait(t)
+			require.Contains(t, said, "not saved")
+			files, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			for _, f := range files {
+				require.NotContains(t, f.Name(), ".rdb")
+			}
+		})
+	}
 }
