@@ -93,7 +93,7 @@ func swapDB(c *Ctx) resp.Value {
 	if i < 0 || i >= store.Databases || j < 0 || j >= store.Databases {
 		return ErrDBIndex
 	}
-	c.Store.Swap(int(i), int(j))
+	c.Store.Swap(int(i), int(j), c.NowMs)
 	return resp.OK
 }
 

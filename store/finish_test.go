@@ -45,7 +45,7 @@ func TestFinish(t *testing.T) {
 		"moved": {
 			func(s *Store, n *Node) { s.DB(0).MoveTo(n, s.DB(1), []byte("other")) }, finishMembers - 512,
 		},
-		"swapped": {func(s *Store, n *Node) { s.Swap(0, 3) }, finishMembers - 512},
+		"swapped": {func(s *Store, n *Node) { s.Swap(0, 3, 0) }, finishMembers - 512},
 		"deleted": {func(s *Store, n *Node) { s.DB(0).Delete(n) }, 0},
 		"flushed": {func(s *Store, n *Node) { s.DB(0).Flush() }, 0},
 		"replaced": {func(s *Store, n *Node) {

@@ -112,7 +112,7 @@ func (m *prefixModel) change() {
 	case 1:
 		db.Flush()
 	case 2:
-		m.Swap(m.rnd.IntN(3), m.rnd.IntN(3))
+		m.Swap(m.rnd.IntN(3), m.rnd.IntN(3), 0)
 	case 3, 4:
 		m.nowMs += m.rnd.Int64N(100)
 		m.Reclaim(store.ShardSet(m.rnd.Uint64()), m.nowMs, 64)

@@ -61,9 +61,9 @@ func TestChangesAreRecorded(t *testing.T) {
 		},
 		"flush":       {func(s *store.Store) { s.DB(0).Flush() }, []string{"flushed 0"}},
 		"flush empty": {func(s *store.Store) { s.DB(3).Flush() }, []string{"flushed 3"}},
-		"swap":        {func(s *store.Store) { s.Swap(0, 7) }, []string{"swapped 0 7"}},
+		"swap":        {func(s *store.Store) { s.Swap(0, 7, 0) }, []string{"swapped 0 7"}},
 		"after swap": {
-			func(s *store.Store) { s.Swap(0, 7); put(s.DB(7), "old", "v") },
+			func(s *store.Store) { s.Swap(0, 7, 0); put(s.DB(7), "old", "v") },
 			[]string{"swapped 0 7", "changed 7 old"},
 		},
 		"recording ended": {func(s *store.Store) {

@@ -52,7 +52,7 @@ func (x *snapshotTest) change() {
 	db, key := x.db(), x.key()
 	switch x.rng.IntN(40) {
 	case 0:
-		x.s.Swap(x.rng.IntN(4), x.rng.IntN(4))
+		x.s.Swap(x.rng.IntN(4), x.rng.IntN(4), 0)
 		return
 	case 1:
 		if x.rng.IntN(8) == 0 {

@@ -146,15 +146,14 @@ func New() *Store {
 func (s *Store) DB(i int) *DB { return s.dbs[i] }
 
 // Swap exchanges two databases. It requires AllShards.
-func (s *Store) Swap(i, j int) {
+func (s *Store) Swap(i, j int, nowMs int64) {
 	s.recordDB(effects.Swapped, i, j)
 	if i == j {
 		return
 	}
 	a, b := s.dbs[i], s.dbs[j]
-	// Watches of (i, key) are marked if either database has the key.
-	s.touchAll(i, a, b)
-	s.touchAll(j, b, a)
+	s.touchAll(i, a, b, nowMs)
+	s.touchAll(j, b, a, nowMs)
 	s.dbs[i], s.dbs[j] = b, a
 	a.id, b.id = j, i
 	s.signalSwapped(i)

@@ -240,9 +240,9 @@ func TestWatch(t *testing.T) {
 		},
 		{
 			"swapped with a database that has it", nil,
-			func(s *store.Store, _ *store.DB) { put(s.DB(1), "k", "v"); s.Swap(0, 1) }, nowMs, false,
+			func(s *store.Store, _ *store.DB) { put(s.DB(1), "k", "v"); s.Swap(0, 1, 0) }, nowMs, false,
 		},
-		{"swapped, absent in both", nil, func(s *store.Store, _ *store.DB) { s.Swap(0, 1) }, nowMs, true},
+		{"swapped, absent in both", nil, func(s *store.Store, _ *store.DB) { s.Swap(0, 1, 0) }, nowMs, true},
 		{
 			"renamed away", func(db *store.DB) { put(db, "k", "v") },
 			func(_ *store.Store, db *store.DB) { db.Rename(db.Find(key, nowMs), []byte("x")) }, nowMs, false,

@@ -100,9 +100,9 @@ func TestReadyByRenameMoveAndSwap(t *testing.T) {
 	require.Equal(t, []string{"m"}, readyNames(s.DrainReady(AllShards)))
 
 	s.DB(2).Put([]byte("m"), NewInt(1))
-	s.Swap(0, 2)
+	s.Swap(0, 2, 0)
 	require.Equal(t, []string{"m"}, readyNames(s.DrainReady(AllShards)))
-	s.Swap(0, 2)
+	s.Swap(0, 2, 0)
 	require.ElementsMatch(t, []string{"k", "m"}, readyNames(s.DrainReady(AllShards)))
 }
 

@@ -137,7 +137,7 @@ func (db *DB) randomKept(nowMs int64, rnd func(n uint64) uint64) (picked *Node) 
 // Flush removes every key and marks the watches of those that existed.
 func (db *DB) Flush() {
 	db.store.recordDB(effects.Flushed, db.id, db.id)
-	db.store.touchAll(db.id, db, nil)
+	db.store.touchAll(db.id, db, nil, 0)
 	db.countFlushed()
 	for i := range db.shards {
 		sh := &db.shards[i]

@@ -28,7 +28,7 @@ type watchedKey struct {
 	watch      *Watch
 	name       *watchedName
 	db         int32
-	wasExpired bool // had expired when WATCH was called: its removal is no change
+	wasExpired bool // had expired when WATCH or SWAPDB brought it: its removal is no change
 }
 
 type watchedKeys []*watchedKey
@@ -200,20 +200,28 @@ func (db *DB) mark(n *Node) {
 	}
 }
 
-// touchAll marks the watches of keys of database id that exist in before or, unless it is nil, in after. It
-// requires AllShards.
-func (s *Store) touchAll(id int, before, after *DB) {
+// touchAll marks the watches of keys of database id that exist in before or, unless it is nil, in after. As in
+// Redis, a key that has expired counts as one that does not exist. It requires AllShards.
+func (s *Store) touchAll(id int, before, after *DB, nowMs int64) {
 	for i := range s.watched {
 		for name := range s.watched[i].All() {
 			hash, key := name.Hash(), name.Key()
-			exists := before.shards[i].keys.GetString(hash, key) != nil ||
-				after != nil && after.shards[i].keys.GetString(hash, key) != nil
-			if !exists {
+			existed := before.shards[i].keys.GetString(hash, key) != nil
+			exists, expired := false, false
+			if after != nil {
+				n := after.shards[i].keys.GetString(hash, key)
+				exists, expired = n != nil, n != nil && n.Value.overdue(nowMs)
+			}
+			if !existed && !exists {
 				continue
 			}
 			for _, k := range name.Value {
-				if int(k.db) == id {
+				switch live := exists && !expired; {
+				case int(k.db) != id:
+				case live, existed && !k.wasExpired:
 					k.watch.dirty.Store(true)
+				default:
+					k.wasExpired = expired
 				}
 			}
 		}
