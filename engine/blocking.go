@@ -21,6 +21,7 @@ import (
 // then gets the reply from Resume.
 type Blocked struct {
 	session   *Session
+	cmd       *commands.Command // nil: the wait is not the command's, so its end is not counted
 	wait      *commands.Wait
 	waiter    store.Waiter
 	awaited   *future           // what it waits for instead of a key
@@ -99,6 +100,7 @@ func (b *Blocked) unblock(reply resp.Value) bool {
 	if !b.waiter.Claim() {
 		return false
 	}
+	b.countEnd(&reply)
 	b.end(reply)
 	return true
 }
@@ -118,9 +120,22 @@ func (e *Engine) endWaits() {
 		}
 		if b.waiter.Claim() {
 			b.last = true
+			b.countEnd(&errRoleChanged)
 			b.end(errRoleChanged)
 		}
 	}
+}
+
+// countEnd counts a reply that is an error, as a failure of the call.
+func (b *Blocked) countEnd(reply *resp.Value) {
+	if b.cmd != nil && reply.IsError() {
+		b.session.engine.stats.Errors.Count(reply.Str())
+		b.countFailure()
+	}
+}
+
+func (b *Blocked) countFailure() {
+	b.session.engine.stats.Add(b.session.id, &commands.CallCount{Cmd: b.cmd, Failed: 1})
 }
 
 // end ends the wait. The caller must have claimed the waiter.
@@ -129,6 +144,9 @@ func (b *Blocked) end(reply resp.Value) {
 	s.edit(func(p *public) { p.blocked = false })
 	s.engine.stats.Blocked.Add(-1) // after edit, and so after the Add of showBlocked
 	s.engine.stats.TimedWaits.Add(-b.timed())
+	if b.call != nil && b.call.timed {
+		s.engine.stats.Latency(b.cmd).Add(b.call.ranUs)
+	}
 	b.awaited.cancel()
 	b.reply = reply
 	if s.subscriber.Mail.IsOpen() && !b.silent { // so that it takes its place among the messages
@@ -142,7 +160,7 @@ func (b *Blocked) end(reply resp.Value) {
 // block makes the session wait. The shards of the command that found no key are
 // still locked, so no push can come between.
 func (s *Session) block(w *commands.Wait, args [][]byte) {
-	b := &Blocked{session: s, wait: w, silent: s.replies == replyOff || s.replies == replySkip}
+	b := &Blocked{session: s, cmd: s.ctx.Cmd, wait: w, silent: s.replies == replyOff || s.replies == replySkip}
 	b.awaited, s.awaited = s.awaited, nil
 	b.waiter.Owner = b
 	b.call = s.suspendCall(args)
@@ -176,6 +194,7 @@ func (b *Blocked) endClient(p any) {
 	s.engine.log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
 	if b.waiter.Claim() {
 		b.last, b.awaited.forwarded = true, nil
+		b.countEnd(&errPanicked)
 		b.end(errPanicked)
 	}
 }
@@ -223,6 +242,7 @@ func (s *Session) stopWaiting() {
 	ours := b.waiter.Claim()
 	if ours {
 		s.engine.stats.Blocked.Add(-1)
+		s.engine.stats.TimedWaits.Add(-b.timed())
 		b.awaited.cancel()
 	}
 	s.leaveQueues(b, !ours && !b.Over())
@@ -334,6 +354,11 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 	}
 	if !b.unblock(reply) {
 		return resp.Int(0)
+	}
+	if failing { // as in Redis both calls have failed, and without ERROR the one that waits
+		c.Errors = commands.ErrorsCounted
+	} else {
+		b.countFailure()
 	}
 	return resp.Int(1)
 }

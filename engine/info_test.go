@@ -121,6 +121,11 @@ func TestCountsOfWaits(t *testing.T) {
 	}
 	do(s, "RPUSH none 1 2 3")
 	require.Equal(t, "0", field(t, s, "clients", "clients_in_timeout_table"))
+	closed := e.NewSession(engine.Peer{})
+	do(closed, "BLPOP none 10")
+	require.Equal(t, "1", field(t, s, "clients", "clients_in_timeout_table"))
+	closed.Close()
+	require.Equal(t, "0", field(t, s, "clients", "clients_in_timeout_table"))
 }
 
 // TestMessagesAreMemory checks that messages count as memory until a subscriber has them.

@@ -530,6 +530,7 @@ func (s *Session) end(shards store.ShardSet) {
 		s.showTrace()
 	}
 	for _, b := range s.served {
+		b.countEnd(&b.reply)
 		b.end(b.reply)
 	}
 	s.served = s.served[:0]

@@ -27,6 +27,7 @@ type lastCall struct {
 
 	endedUs  int64 // when EndCall was called, on the server's clock; 0: not since the last Publish
 	nestedUs int64 // when the next command of EXEC began
+	timed    bool  // of a call that waits: it is of the sample that is timed
 }
 
 // longCall is how many arguments a call has at least that is long by their number.
@@ -93,6 +94,7 @@ func (s *Session) callMeasured(cmd *commands.Command, args [][]byte) resp.Value 
 	timed := s.isTimed(cmd)
 	reply := s.call(cmd, args)
 	if s.ctx.Retry || s.ctx.Waiting != nil {
+		s.last.timed = timed
 		return reply // it runs again, or block goes on
 	}
 	attentionUs := s.engine.slow.attentionUs.Load()

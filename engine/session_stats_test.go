@@ -159,3 +159,48 @@ func TestDebugIsOneCommand(t *testing.T) {
 		require.NotContains(t, l.Command, "debug|")
 	}
 }
+
+// TestErrorsOfWaits checks what a call that waits counts at its end. The counts are those of redis-server 7.0.15.
+func TestErrorsOfWaits(t *testing.T) {
+	const wait, wrongType = "BLMOVE k s LEFT LEFT 10", "errorstat_WRONGTYPE:count=1"
+	for _, tc := range []struct {
+		end            []string
+		failed, others string // failed_calls of BLMOVE and of the last command of end
+		errors         string
+	}{
+		{[]string{"RPUSH k 1"}, "1", "0", wrongType},
+		{[]string{"MULTI", "RPUSH k 1", "EXEC"}, "1", "0", wrongType},
+		{[]string{"CLIENT UNBLOCK ID ERROR"}, "1", "1", "errorstat_UNBLOCKED:count=1"},
+		{[]string{"CLIENT UNBLOCK ID"}, "1", "0", ""},
+		{[]string{"SET s x EX 1", "DEL s", "RPUSH k 1"}, "0", "0", ""},
+		{nil, "0", "0", ""}, // it times out
+	} {
+		e, _ := newEngine(t)
+		s, waiting := newSession(t, e), newSession(t, e)
+		do(s, "SET s x")
+		do(waiting, wait)
+		require.NotNil(t, waiting.Blocked())
+		last := "set"
+		for _, line := range tc.end {
+			words := strings.Fields(strings.ReplaceAll(line, "ID", fmt.Sprint(waiting.ID())))
+			last = strings.ToLower(words[0])
+			if last == "client" {
+				last = "client|unblock"
+			}
+			do(s, strings.Join(words, " "))
+		}
+		if tc.end == nil {
+			waiting.Blocked().TimeOut()
+		}
+		waiting.Resume()
+		waiting.Count()
+		require.Equal(t, "1/0/"+tc.failed, callsOf(t, s, "blmove"), tc.end)
+		require.Regexp(t, "/"+tc.others+"$", callsOf(t, s, last), tc.end)
+		errors := strings.TrimPrefix(do(s, "INFO errorstats"), "# Errorstats")
+		require.Equal(t, tc.errors, strings.TrimSpace(errors), tc.end)
+		require.Equal(t, fmt.Sprint(strings.Count(tc.errors, "count")),
+			field(t, s, "stats", "total_error_replies"))
+		require.Contains(t, do(s, "INFO latencystats"), "latency_percentiles_usec_blmove:",
+			"the first call is timed")
+	}
+}

@@ -149,25 +149,27 @@ func (s *Session) slowEntry(args []string) slowlog.Entry {
 // it ran before and after the wait, as in Redis; the connection's buffers may have other
 // arguments then. A call that times out is not logged.
 type blockedCall struct {
-	cmd     *commands.Command
-	args    []string // as SLOWLOG shows them
+	args    []string // as SLOWLOG shows them; nil: it is not logged
+	timed   bool     // it is of the sample that is timed
 	startUs int64    // on Clock.MonotonicUs
-	ranUs   int64    // before the wait
+	ranUs   int64    // before the wait, and after it when it has ended
 }
 
 // suspendCall ends the call under way, which waits now. It returns nil if nobody is
 // interested in its duration.
 func (s *Session) suspendCall(args [][]byte) *blockedCall {
 	e := s.engine
-	if e.slow.attentionUs.Load() == never {
+	slow := e.slow.attentionUs.Load() != never
+	if !slow && !s.last.timed {
 		return nil
 	}
 	us := e.clock.MonotonicUs() - s.last.startUs
-	cmd := s.ctx.Cmd
-	e.event(eventOf(cmd), us)
-	return &blockedCall{
-		cmd: cmd, args: slowlog.Args(args, s.ctx.Redacted), startUs: s.last.startUs, ranUs: us,
+	call := &blockedCall{timed: s.last.timed, startUs: s.last.startUs, ranUs: us}
+	if slow {
+		e.event(eventOf(s.ctx.Cmd), us)
+		call.args = slowlog.Args(args, s.ctx.Redacted)
 	}
+	return call
 }
 
 // take serves a blocked session, as Wait.Take does. The session does nothing meanwhile.
@@ -180,7 +182,8 @@ func (b *Blocked) take(c *commands.Ctx, n *store.Node) resp.Value {
 	reply := b.wait.Take(c, n)
 	us := e.clock.MonotonicUs() - startUs
 	e.event(latency.Unblocking, us)
-	b.log(b.call.ranUs + us)
+	b.call.ranUs += us
+	b.log(b.call.ranUs)
 	return reply
 }
 
@@ -191,12 +194,13 @@ func (b *Blocked) logRun() {
 		return
 	}
 	us := b.session.engine.clock.MonotonicUs() - b.call.startUs
-	b.session.engine.event(eventOf(b.call.cmd), us)
+	b.session.engine.event(eventOf(b.cmd), us)
+	b.call.ranUs = us
 	b.log(us)
 }
 
 func (b *Blocked) log(us int64) {
-	if b.call.cmd.Is(commands.SkipSlowlog) {
+	if b.call.args == nil || b.cmd.Is(commands.SkipSlowlog) {
 		return
 	}
 	b.session.engine.logSlow(us, func() slowlog.Entry { return b.session.slowEntry(b.call.args) })
