@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -49,8 +50,8 @@ func (d *Directive) choices() []string {
 		return d.Only
 	case d.Kind == KindBool:
 		return []string{"yes", "no"}
-	case d.Kind == KindEnum:
-		return d.Values
+	case d.Kind == KindEnum || d.Kind == KindShutdown:
+		return slices.Concat(d.Values, d.Later)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestTable(t *testing.T) {
 		require.Equal(t, d.NoEffect, strings.HasPrefix(d.About, "No effect: "), d.Name)
 		require.Equal(t, d.Only != nil, strings.HasPrefix(d.About, "Only "), d.Name)
 		require.Equal(t, d.Only != nil, d.Refusal != "", d.Name)
-		require.Equal(t, d.Kind == KindEnum, d.Values != nil, d.Name)
+		require.Equal(t, d.Kind == KindEnum || d.Kind == KindShutdown, d.Values != nil, d.Name)
 		require.LessOrEqual(t, d.Min, d.Max, d.Name)
 		require.Contains(t, Markdown(), "| `"+d.Name+"`")
 	}

@@ -25,6 +25,8 @@ const (
 	KindKeyLimits    // prefix and number, for several prefixes (KeyLimits)
 	KindPrefixes     // beginnings of names, up to 64 (Strings)
 	KindMaster       // host and port, or nothing (Strings)
+	KindShutdown     // some of Values (String)
+	KindTitle        // text with variables in braces (String)
 )
 
 // Directive is one row of the table. Rows are constant.
@@ -38,7 +40,8 @@ type Directive struct {
 	Clamp    [2]int64 // if not zero, values within Min and Max are clamped to it, as Redis does with hz
 	Percent  bool     // KindMemory: percentages are accepted too
 	Hidden   bool     // CONFIG GET shows it by its exact name only, as Redis does with directives for tests
-	Values   []string // KindEnum: the values of Redis, in the order of its error text
+	Values   []string // KindEnum and KindShutdown: the values of Redis, in the order of its error text
+	Later    []string // KindEnum: values of later versions of Redis
 
 	// Only, if not nil, has the values (in the format of CONFIG GET) that are true
 	// of zlimit. Others that Redis accepts are refused, with Refusal as the reason.

@@ -51,7 +51,7 @@ var serverDirectives = []Directive{
 	},
 	{
 		Name: "loglevel", Kind: KindEnum, Default: "notice",
-		Values: []string{"debug", "verbose", "notice", "warning", "nothing"},
+		Values: []string{"debug", "verbose", "notice", "warning"}, Later: []string{"nothing"},
 		About: "Lowest level of the lines that are logged, those of redis.log among them; nothing logs " +
 			"none.",
 	},

@@ -54,13 +54,14 @@ var unusedDirectives = []Directive{
 		math.MinInt32, math.MaxInt32),
 	within(hidden(unused("loading-process-events-interval-bytes", KindInt, "2097152",
 		"clients get replies throughout loading.")), 1024, math.MaxInt32),
-	unused("proc-title-template", KindString, "{title} {listen-addr} {server-mode}", noTitle),
+	unused("proc-title-template", KindTitle, "{title} {listen-addr} {server-mode}", noTitle),
 	immutable(unused("set-proc-title", KindBool, "yes", noTitle)),
 	unused("stream-node-max-bytes", KindMemory, "4096", noSuchType),
 	unused("stream-node-max-entries", KindInt, "100", noSuchType),
 	enum(immutable(unused("syslog-facility", KindEnum, "local0", noSyslog)),
 		"user", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"),
 	immutable(unused("syslog-ident", KindString, "redis", noSyslog)),
+	hidden(unused("use-exit-on-panic", KindBool, "no", ownCrashes)),
 }
 
 // Why a directive has no effect.

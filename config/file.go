@@ -135,6 +135,9 @@ func (p *parser) parse(file, text string) error {
 //nolint:staticcheck // Redis' text
 var errBadDirective = errors.New("Bad directive or wrong number of arguments")
 
+// deprecated are directives of older versions, which Redis ignores in files.
+var deprecated = []string{"list-max-ziplist-entries", "list-max-ziplist-value", "lua-replicate-commands"}
+
 // parseLine parses one line. at is the error to complete.
 func (p *parser) parseLine(line string, at *FileError) error {
 	words, err := splitLine(line)
@@ -152,6 +155,9 @@ func (p *parser) parseLine(line string, at *FileError) error {
 		return nil
 	case asciiEqual(words[0], "user") && len(words) > 1:
 		p.users = append(slices.Clip(p.users), UserLine{words[1:], at})
+		return nil
+	case slices.ContainsFunc(deprecated, func(name string) bool { return asciiEqual(words[0], name) }) &&
+		len(words) == 2:
 		return nil
 	}
 	n, ok := lookup(words[0])

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -89,8 +90,8 @@ func (d *Directive) Syntax() string {
 		return "BYTES"
 	case KindOctal:
 		return "OCTAL"
-	case KindEnum:
-		return strings.Join(d.Values, "|")
+	case KindEnum, KindShutdown:
+		return strings.Join(slices.Concat(d.Values, d.Later), "|")
 	case KindPath, KindFileName, KindDir:
 		return "PATH"
 	case KindPercentiles:

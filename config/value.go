@@ -33,6 +33,8 @@ var (
 	errTooManyAddresses = errors.New("Too many bind addresses specified.")
 	errHasNUL           = errors.New("argument must not contain a NUL byte")
 	errMasterPort       = errors.New("Invalid master port")
+	errTitle            = errors.New("template format is invalid or contains unknown variables")
+	errSaveNoSave       = errors.New("shutdown options SAVE and NOSAVE can't be used simultaneously")
 	errWordsNumber      = errors.New("wrong number of arguments")
 )
 
@@ -40,7 +42,8 @@ var (
 // rather than exactly one.
 func (k Kind) takesWords() bool {
 	switch k {
-	case KindList, KindSave, KindOutputBuffer, KindPercentiles, KindKeyLimits, KindPrefixes, KindMaster:
+	case KindList, KindSave, KindOutputBuffer, KindPercentiles, KindKeyLimits, KindPrefixes, KindMaster,
+		KindShutdown:
 		return true
 	}
 	return false
@@ -70,6 +73,8 @@ func (d *Directive) parse(args []string, old value) (value, error) {
 		return parsePercentiles(d.Name, args)
 	case KindMaster:
 		return parseMaster(args)
+	case KindShutdown:
+		return d.parseShutdown(args)
 	}
 	if len(args) != 1 {
 		return value{}, errWordsNumber
@@ -94,6 +99,10 @@ func (d *Directive) parse(args []string, old value) (value, error) {
 		}
 	case KindDir:
 		return parseDir(arg, old)
+	case KindTitle:
+		if !validTitle(arg) {
+			return value{}, errTitle
+		}
 	}
 	return value{text: arg}, nil
 }
@@ -109,12 +118,61 @@ func parseBool(arg string) (value, error) {
 }
 
 func (d *Directive) parseEnum(arg string) (value, error) {
-	for _, v := range d.Values {
+	for _, v := range slices.Concat(d.Values, d.Later) {
 		if asciiEqual(arg, v) {
 			return value{text: v}, nil
 		}
 	}
 	return value{}, errors.New("argument(s) must be one of the following: " + strings.Join(d.Values, ", "))
+}
+
+// parseShutdown parses options of SHUTDOWN, of which there is at least one.
+func (d *Directive) parseShutdown(args []string) (value, error) {
+	has := make(map[string]bool)
+	for _, arg := range args {
+		v, err := d.parseEnum(arg)
+		if err != nil {
+			return value{}, err
+		}
+		has[v.text] = true
+	}
+	if has["save"] && has["nosave"] {
+		return value{}, errSaveNoSave
+	}
+	words := slices.DeleteFunc(slices.Clone(d.Values), func(v string) bool { return !has[v] })
+	if len(words) == 0 {
+		return d.parseEnum("")
+	}
+	return value{text: strings.Join(words, " ")}, nil
+}
+
+// titleVariables are the variables of KindTitle. Those that are false are empty where Redis checks a title.
+var titleVariables = map[string]bool{
+	"title": false, "listen-addr": true, "server-mode": false, "port": true, "tls-port": true,
+	"unixsocket": true, "config-file": true,
+}
+
+// validTitle reports whether Redis accepts a template of a title, which must not make an empty one.
+func validTitle(template string) bool {
+	shown := false
+	for template != "" {
+		text, rest, braced := strings.Cut(template, "{")
+		shown = shown || strings.Trim(text, " ") != ""
+		if template = rest; !braced {
+			break
+		}
+		if strings.HasPrefix(rest, "{") { // an escaped one
+			shown, template = true, rest[1:]
+			continue
+		}
+		name, rest, closed := strings.Cut(rest, "}")
+		value, known := titleVariables[name]
+		if !closed || !known {
+			return false
+		}
+		shown, template = shown || value, rest
+	}
+	return shown
 }
 
 func (d *Directive) parseNumber(arg string) (value, error) {
