@@ -135,6 +135,7 @@ type Settings struct {
 	RLLogMaxUnits        int64 // the largest limit that RL.ALLOW accepts
 	RDBCompression       bool  // DUMP compresses
 	LimiterAware         bool  // maxmemory-policy is limiter-aware
+	EvictsByUse          bool  // there is a maxmemory, and an LRU or LFU policy
 
 	// TopSampling is rl-top-sampling: one in so many decisions is counted by Ctx.Top; 0: none
 	// is.

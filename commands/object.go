@@ -72,7 +72,7 @@ func objectIdleTime(c *Ctx) resp.Value {
 }
 
 // sharedIntegers is how many integers from 0 on are shared objects in Redis, whose
-// reference count shows as math.MaxInt32.
+// reference count shows as math.MaxInt32, unless keys are evicted by their use.
 const sharedIntegers = 10_000
 
 // OBJECT REFCOUNT key
@@ -81,12 +81,12 @@ func objectRefCount(c *Ctx) resp.Value {
 	if n == nil {
 		return resp.Null
 	}
-	return resp.Int(RefCountOf(n))
+	return resp.Int(c.RefCountOf(n))
 }
 
 // RefCountOf returns the reference count of a key's value, as Redis counts.
-func RefCountOf(n *store.Node) int64 {
-	if s := store.StringOf(n); s != nil {
+func (c *Ctx) RefCountOf(n *store.Node) int64 {
+	if s := store.StringOf(n); s != nil && !c.Settings.EvictsByUse {
 		if number, ok := s.Int(); ok && number >= 0 && number < sharedIntegers {
 			return math.MaxInt32
 		}

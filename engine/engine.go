@@ -273,6 +273,7 @@ func (e *Engine) follow() {
 			RLLogMaxUnits:        e.cfg.Int("rl-log-max-units"),
 			RDBCompression:       e.cfg.Bool("rdbcompression"),
 			LimiterAware:         e.cfg.String("maxmemory-policy") == "limiter-aware",
+			EvictsByUse:          e.evictsByUse(),
 			TopSampling:          e.topSampling(),
 			StatsPrefixes:        e.followStatsPrefixes(),
 		})

@@ -58,6 +58,13 @@ func (e *Engine) followEviction() {
 	e.refreshOthers()
 }
 
+// evictsByUse reports whether there is a maxmemory, and a policy that evicts keys by their use.
+func (e *Engine) evictsByUse() bool {
+	policy := evictionPolicies[e.cfg.String("maxmemory-policy")]
+	return e.cfg.Int("maxmemory") != 0 && policy != nil &&
+		(policy.By == store.EvictIdle || policy.By == store.EvictFrequency)
+}
+
 // evictionBudgetUs returns for how many microseconds a command may evict, as Redis
 // derives it from maxmemory-eviction-tenacity.
 func evictionBudgetUs(tenacity int64) int64 {

@@ -22,11 +22,11 @@ func (s *Session) AcquireBroker() *pubsub.Broker {
 
 // BeforePublish is for package pubsub. Keys that have changed before a message is
 // published are invalidated before it. Replicas get it too.
-func (s *Session) BeforePublish(args [][]byte) {
+func (s *Session) BeforePublish(db int, args [][]byte) {
 	s.invalidate()
 	s.tracking.Out.SendBeforeReply()
 	if s.recording && s.engine.recording.stream.Load() != nil {
-		s.group.Message(args...)
+		s.group.Message(db, args...)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -156,12 +157,16 @@ func TestPublishWithinTransaction(t *testing.T) {
 	kinds(t, func(t *testing.T, f *fabric, k kind) {
 		master := f.node(k)
 		c := f.rawReplica(master)
-		master.fill(t, "MULTI", "SET a 1", "PUBLISH news x", "SET b 2", "EXEC", "PUBLISH news y",
-			`EVAL "redis.call('SET', KEYS[1], 1) redis.call('PUBLISH', 'news', 'z')" 1 k`, "SET end 1")
-		require.Equal(t, []string{
+		master.fill(t, "PUBLISH news w",
 			"MULTI", "SET a 1", "PUBLISH news x", "SET b 2", "EXEC", "PUBLISH news y",
-			"MULTI", "SET k 1", "PUBLISH news z", "EXEC", "SET end 1",
-		}, c.commandsUntil("SET end 1"))
+			`EVAL "redis.call('SET', KEYS[1], 1) redis.call('PUBLISH', 'news', 'z')" 1 k`,
+			"SELECT 3", "PUBLISH news v", "SET end 1")
+		require.Equal(t, []string{
+			"SELECT 0", "PUBLISH news w",
+			"MULTI", "SET a 1", "PUBLISH news x", "SET b 2", "EXEC", "PUBLISH news y",
+			"MULTI", "SET k 1", "PUBLISH news z", "EXEC",
+			"SELECT 3", "PUBLISH news v", "SET end 1",
+		}, c.streamUntil("SET end 1"))
 	})
 }
 
@@ -267,8 +272,16 @@ func (f *fabric) rawReplica(master *node) *rawReplica {
 	return r
 }
 
-// commandsUntil returns the commands of the stream up to one, without SELECT and PING.
-func (r *rawReplica) commandsUntil(last string) (out []string) {
+// commandsUntil is streamUntil without SELECT.
+func (r *rawReplica) commandsUntil(last string) []string {
+	r.t.Helper()
+	return slices.DeleteFunc(r.streamUntil(last), func(line string) bool {
+		return strings.HasPrefix(strings.ToUpper(line), "SELECT ")
+	})
+}
+
+// streamUntil returns the commands of the stream up to one, without PING.
+func (r *rawReplica) streamUntil(last string) (out []string) {
 	r.t.Helper()
 	number := func(mark byte) int {
 		line, err := r.in.ReadString('\n')
@@ -286,7 +299,7 @@ func (r *rawReplica) commandsUntil(last string) (out []string) {
 			require.NoError(r.t, err)
 			words[i] = string(b[:len(b)-2])
 		}
-		if name := strings.ToUpper(words[0]); name != "SELECT" && name != "PING" {
+		if strings.ToUpper(words[0]) != "PING" {
 			out = append(out, strings.Join(words, " "))
 		}
 	}

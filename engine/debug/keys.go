@@ -21,22 +21,25 @@ var (
 // find finds the key of a call, which it does not count as used.
 func find(c *commands.Ctx) *store.Node { return c.DB.Examine(c.Args[2], c.NowMs) }
 
+// findExpired is find also for a key that has expired.
+func findExpired(c *commands.Ctx) *store.Node { return c.DB.Examine(c.Args[2], 0) }
+
 // DEBUG OBJECT key
 func object(c *commands.Ctx) resp.Value {
-	n := find(c)
+	n := findExpired(c)
 	if n == nil {
 		return commands.ErrNoSuchKey
 	}
 	idleS := c.DB.IdleSeconds(n, c.NowMs)
 	return resp.Status(fmt.Sprintf(
 		"Value at:0x0 refcount:%d encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d",
-		commands.RefCountOf(n), commands.EncodingOf(n), c.SerializedLen(n),
+		c.RefCountOf(n), commands.EncodingOf(n), c.SerializedLen(n),
 		store.UseClock(c.NowMs-idleS*1000), idleS))
 }
 
 // DEBUG SDSLEN key
 func sdsLen(c *commands.Ctx) resp.Value {
-	n := find(c)
+	n := findExpired(c)
 	if n == nil {
 		return commands.ErrNoSuchKey
 	}

@@ -17,7 +17,7 @@ type Caller interface {
 	AcquireBroker() *Broker
 
 	// BeforePublish is called before a command publishes a message, with the lock held.
-	BeforePublish(args [][]byte)
+	BeforePublish(db int, args [][]byte)
 
 	// SubscriptionsChanged is called after subscriptions have changed.
 	SubscriptionsChanged()
@@ -196,7 +196,7 @@ func subscriptionsChanged(c *commands.Ctx) resp.Value {
 func publish(kind Kind) commands.Handler {
 	return func(c *commands.Ctx) resp.Value {
 		b := caller(c).AcquireBroker()
-		caller(c).BeforePublish(c.Args)
+		caller(c).BeforePublish(c.DBIndex, c.Args)
 		return resp.Int(int64(b.publish(caller(c).Subscriber(), kind, c.Args[1], c.Args[2])))
 	}
 }

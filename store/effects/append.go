@@ -30,7 +30,7 @@ func (g *Group) appendTo(buf []byte, db int, messages bool) (out []byte, selecte
 			if c.message && !messages {
 				continue
 			}
-			if !c.message && c.db != db {
+			if c.db != db {
 				db = c.db
 				buf = appendSelect(buf, db)
 			}

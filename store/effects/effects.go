@@ -105,12 +105,13 @@ func (g *Group) begin(db int) bool {
 	return true
 }
 
-// Message adds a command that changes nothing: replicas get it between the others, a log does not.
-func (g *Group) Message(args ...[]byte) {
+// Message adds a command in database db that changes nothing: replicas get it between the others, a log does
+// not.
+func (g *Group) Message(db int, args ...[]byte) {
 	if g.unlogged {
 		return
 	}
-	g.add(0, args)
+	g.add(db, args)
 	g.commands[len(g.commands)-1].message = true
 	g.messages++
 }
