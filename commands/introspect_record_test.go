@@ -55,7 +55,7 @@ func (e *exchange) isAbout(sub string) bool {
 var issueCommands = strings.Fields(`
 	append decr decrby get getdel getex getrange getset incr incrby incrbyfloat
 	mget mset msetnx psetex set setex setnx setrange strlen
-	setbit getbit bitcount bitpos bitop bitfield bitfield_ro wait lolwut
+	setbit getbit bitcount bitpos bitop bitfield bitfield_ro wait lolwut module
 	del exists expire expireat expiretime keys object persist pexpire pexpireat
 	pexpiretime pttl randomkey rename renamenx scan touch ttl type unlink
 	zadd zcard zcount zincrby zlexcount zmscore zpopmax zpopmin zrandmember

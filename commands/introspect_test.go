@@ -12,7 +12,7 @@ import (
 func testTable(more ...[]Command) *Table {
 	var t *Table
 	t = NewTable(append([][]Command{
-		Strings, Keys, Dumps, Expiry, Databases(func() {}),
+		Strings, Keys, Dumps, Expiry, Modules, Databases(func() {}),
 		SortedSets, Hashes, SortedSetCombinations, Sets, Lists,
 		RateLimits, Cluster, Bitmaps,
 		Introspection(func() *Table { return t }),

@@ -185,6 +185,7 @@ func New(o Options) *Engine {
 		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry,
 		commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
 		commands.RateLimits, commands.Databases(e.storage.CancelSave), commands.Cluster, commands.Bitmaps,
+		commands.Modules,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),
 		connectionGroup, clientGroup, transactionGroup,

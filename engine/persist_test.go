@@ -254,7 +254,7 @@ func TestLogSwitchedOnAndOff(t *testing.T) {
 	c.awaitInfo("aof_rewrite_in_progress:0")
 	c.do("SET after 2")
 	require.Equal(t, "[1 0]", c.do("WAITAOF 1 0 0"))
-	require.Equal(t, "(nothing)", show(c.Do(args("WAITAOF 1 1 5"))), "there are no replicas")
+	require.Equal(t, "(nothing)", show(c.Do(args("WAITAOF 1 1 5"))), "no replica is counted")
 	c.Blocked().TimeOut()
 	require.Equal(t, "[1 0]", show(c.Resume()))
 	require.Equal(t, "OK", c.do("CONFIG SET appendonly no"))

@@ -171,7 +171,7 @@ func open(t *testing.T, url string, change func(o *Options)) *Upstream {
 
 // table has the rows that tests use.
 var table = commands.NewTable(commands.Strings, commands.Keys, commands.Lists, commands.RateLimits,
-	commands.Databases)
+	commands.Databases(func() {}))
 
 // newCall returns the call of a line.
 func newCall(line string) *call.Call {

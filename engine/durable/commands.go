@@ -85,7 +85,7 @@ func (s *Storage) Commands() []commands.Command {
 			Group: "generic", Since: "7.2.0", Complexity: "O(1)",
 			Syntax: "numlocal numreplicas timeout", Handler: s.waitAOF,
 			Summary:   "Blocks until what this connection has written is on disk.",
-			Deviation: "from Redis 7.2; there are no replicas",
+			Deviation: "from Redis 7.2; replicas do not confirm that they have synced, so none is counted",
 		},
 	}
 }
@@ -164,7 +164,7 @@ func (s *Storage) bgRewriteAOF(c *commands.Ctx) resp.Value {
 // WAITAOF numlocal numreplicas timeout
 //
 // Answers how many logs hold what the connection has written: 1 if ours has it on
-// disk, and 0 replicas.
+// disk, and 0 replicas, which do not confirm that they have synced.
 func (s *Storage) waitAOF(c *commands.Ctx) resp.Value {
 	local, ok := store.ParseInt(c.Args[1])
 	switch {
@@ -211,7 +211,7 @@ func (s *Storage) waitAOF(c *commands.Ctx) resp.Value {
 				return errWaitLocal
 			}
 		}
-		<-over // there are no replicas: only time ends it
+		<-over // no replica is counted: only time ends it
 		return resp.None
 	}, reply)
 }
