@@ -29,7 +29,8 @@ func Databases(flushed func()) []Command {
 			Name: "flushdb", Arity: -1, Flags: Write | AllShards,
 			Categories: []string{"keyspace", "dangerous"},
 			Tips:       []string{"request_policy:all_shards", "response_policy:all_succeeded"},
-			Group:      "server", Since: "1.0.0", Complexity: "O(N)", Syntax: "[ASYNC | SYNC]", Handler: flushDB,
+			Group:      "server", Since: "1.0.0", Complexity: "O(N)", Syntax: "[ASYNC | SYNC]",
+			Handler: flushDB,
 			Summary: "Removes every key of the selected database.",
 		},
 		{

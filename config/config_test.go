@@ -88,7 +88,8 @@ func TestProtectedDirectives(t *testing.T) {
 	require.Equal(t, "dump.rdb 0", c.Text("dbfilename")+" "+c.Text("timeout"))
 	require.NoError(t, c.SetAs(Setter{Protected: true}, pairs))
 	require.Equal(t, "other.rdb 5", c.Text("dbfilename")+" "+c.Text("timeout"))
-	require.ErrorContains(t, c.SetAs(Setter{Protected: true}, bytesOf([]string{"hz", "1", "databases", "16"})), "immutable")
+	err := c.SetAs(Setter{Protected: true}, bytesOf([]string{"hz", "1", "databases", "16"}))
+	require.ErrorContains(t, err, "immutable")
 }
 
 func TestDirMustBeADirectory(t *testing.T) {

@@ -213,7 +213,8 @@ func TestRewriteIsReadAgain(t *testing.T) {
 		whole++
 		for range random.IntN(4) {
 			set := rewriteSets[random.IntN(len(rewriteSets))]
-			require.NoError(t, c.SetAs(Setter{Protected: true}, bytesOf([]string{set[0], set[1+random.IntN(len(set)-1)]})))
+			pair := bytesOf([]string{set[0], set[1+random.IntN(len(set)-1)]})
+			require.NoError(t, c.SetAs(Setter{Protected: true}, pair))
 		}
 		text := rewritten(t, c)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

@@ -158,8 +158,8 @@ func validTitle(template string) bool {
 	for template != "" {
 		text, rest, braced := strings.Cut(template, "{")
 		shown = shown || strings.Trim(text, " ") != ""
-		if template = rest; !braced {
-			break
+		if !braced {
+			return shown
 		}
 		if strings.HasPrefix(rest, "{") { // an escaped one
 			shown, template = true, rest[1:]

@@ -160,7 +160,7 @@ func (b *Blocked) end(reply resp.Value) {
 // block makes the session wait. The shards of the command that found no key are
 // still locked, so no push can come between.
 func (s *Session) block(w *commands.Wait, args [][]byte) {
-	b := &Blocked{session: s, cmd: s.ctx.Cmd, wait: w, silent: s.replies == replyOff || s.replies == replySkip}
+	b := &Blocked{session: s, cmd: s.ctx.Cmd, wait: w, silent: s.quiet()}
 	b.awaited, s.awaited = s.awaited, nil
 	b.waiter.Owner = b
 	b.call = s.suspendCall(args)

@@ -17,8 +17,8 @@ func startDebug(t *testing.T, d *crashdisk.Disk, directives string) *process {
 }
 
 // loadLibrary loads a library of one function.
-func loadLibrary(c *client, name string) string {
-	return doWords(c.Session, "FUNCTION", "LOAD", "#!lua name="+name+"\nredis.register_function('"+name+
+func loadLibrary(c *client, name string) {
+	doWords(c.Session, "FUNCTION", "LOAD", "#!lua name="+name+"\nredis.register_function('"+name+
 		"', function() end)")
 }
 

@@ -228,7 +228,8 @@ func TestScriptsInALog(t *testing.T) {
 		log = append(log, replication.Command(words...)...)
 	}
 	for _, directives := range [][]string{
-		{}, {"--replicaof", "127.0.0.1 1"},
+		{},
+		{"--replicaof", "127.0.0.1 1"},
 		{"--replicaof", "127.0.0.1 1", "--replica-serve-stale-data", "no"},
 		{"--min-replicas-to-write", "1"},
 	} {

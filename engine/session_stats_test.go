@@ -160,7 +160,7 @@ func TestDebugIsOneCommand(t *testing.T) {
 	}
 }
 
-// TestErrorsOfWaits checks what a call that waits counts at its end. The counts are those of redis-server 7.0.15.
+// TestErrorsOfWaits checks what a call that waits counts at its end: what redis-server 7.0.15 counts.
 func TestErrorsOfWaits(t *testing.T) {
 	const wait, wrongType = "BLMOVE k s LEFT LEFT 10", "errorstat_WRONGTYPE:count=1"
 	for _, tc := range []struct {

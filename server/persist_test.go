@@ -148,11 +148,15 @@ func TestCanceledJobs(t *testing.T) {
 		running, ok          string
 	}{
 		"BGSAVE": {
-			[]string{"BGSAVE"}, []string{"FLUSHALL"}, []string{"BGSAVE"},
+			[]string{"BGSAVE"},
+			[]string{"FLUSHALL"},
+			[]string{"BGSAVE"},
 			"rdb_bgsave_in_progress", "rdb_last_bgsave_status:ok",
 		},
 		"BGREWRITEAOF": {
-			[]string{"BGREWRITEAOF"}, []string{"CONFIG", "SET", "appendonly", "no"}, []string{"BGREWRITEAOF"},
+			[]string{"BGREWRITEAOF"},
+			[]string{"CONFIG", "SET", "appendonly", "no"},
+			[]string{"BGREWRITEAOF"},
 			"aof_rewrite_in_progress", "aof_last_bgrewrite_status:ok",
 		},
 	} {
@@ -184,7 +188,8 @@ func TestLoadingByDebug(t *testing.T) {
 	begin := func(t *testing.T, d *crashdisk.Disk, begin string) (c *wire, end func() error) {
 		t.Helper()
 		directives := append([]string{
-			"--enable-debug-command", "yes", "--enable-protected-configs", "yes", "--busy-reply-threshold", "1",
+			"--enable-debug-command", "yes", "--enable-protected-configs", "yes",
+			"--busy-reply-threshold", "1",
 		}, fsyncAlways...)
 		srv, end := startWithDisk(t, d.FS(), directives...)
 		c = connectLoaded(t, srv)
@@ -199,7 +204,8 @@ func TestLoadingByDebug(t *testing.T) {
 		t.Parallel()
 		c, end := begin(t, crashdisk.New(1), "DEBUG RELOAD")
 		for _, set := range []string{
-			"appendonly no", "dir .", "dir /none", "appendonly x", "dir . nonsense 1", "dir . hz x", "hz 20 dir .",
+			"appendonly no", "dir .", "dir /none", "appendonly x", "dir . nonsense 1", "dir . hz x",
+			"hz 20 dir .",
 		} {
 			call := append([]string{"CONFIG", "SET"}, strings.Fields(set)...)
 			eventually(t, func() bool { return c.call(t, call...) == loading }, func() {})

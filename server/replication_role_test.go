@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -166,7 +165,7 @@ func TestPublishWithinTransaction(t *testing.T) {
 			"MULTI", "SET a 1", "PUBLISH news x", "SET b 2", "EXEC", "PUBLISH news y",
 			"MULTI", "SET k 1", "PUBLISH news z", "EXEC",
 			"SELECT 3", "PUBLISH news v", "SET end 1",
-		}, c.streamUntil("SET end 1"))
+		}, c.commandsUntil("SET end 1"))
 	})
 }
 
@@ -272,16 +271,8 @@ func (f *fabric) rawReplica(master *node) *rawReplica {
 	return r
 }
 
-// commandsUntil is streamUntil without SELECT.
-func (r *rawReplica) commandsUntil(last string) []string {
-	r.t.Helper()
-	return slices.DeleteFunc(r.streamUntil(last), func(line string) bool {
-		return strings.HasPrefix(strings.ToUpper(line), "SELECT ")
-	})
-}
-
-// streamUntil returns the commands of the stream up to one, without PING.
-func (r *rawReplica) streamUntil(last string) (out []string) {
+// commandsUntil returns the commands of the stream up to one, without PING.
+func (r *rawReplica) commandsUntil(last string) (out []string) {
 	r.t.Helper()
 	number := func(mark byte) int {
 		line, err := r.in.ReadString('\n')

@@ -200,8 +200,8 @@ func (db *DB) mark(n *Node) {
 	}
 }
 
-// touchAll marks the watches of keys of database id that exist in before or, unless it is nil, in after. As in
-// Redis, a key that has expired counts as one that does not exist. It requires AllShards.
+// touchAll marks the watches of keys of database id that exist in before or, unless it is nil, in after. As
+// in Redis, a key that has expired counts as one that does not exist. It requires AllShards.
 func (s *Store) touchAll(id int, before, after *DB, nowMs int64) {
 	for i := range s.watched {
 		for name := range s.watched[i].All() {

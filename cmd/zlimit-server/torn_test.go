@@ -179,11 +179,13 @@ func TestInterruptedScriptIsNotSaved(t *testing.T) {
 	p.kill(t)
 }
 
-// TestSecondSignalDoesNotSave checks that a second signal ends a save that is under way, whoever asked for it,
-// and that nothing is saved after it.
+// TestSecondSignalDoesNotSave checks that a second signal ends a save that is under way, whoever asked for
+// it, and that nothing is saved after it.
 func TestSecondSignalDoesNotSave(t *testing.T) {
 	t.Parallel()
-	for name, begin := range map[string]string{"signal": "", "SHUTDOWN": "SHUTDOWN SAVE\r\n", "BGSAVE": "BGSAVE\r\n"} {
+	for name, begin := range map[string]string{
+		"signal": "", "SHUTDOWN": "SHUTDOWN SAVE\r\n", "BGSAVE": "BGSAVE\r\n",
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			words, _ := anyPort(t)
