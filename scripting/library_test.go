@@ -27,7 +27,7 @@ func mustLoad(t testing.TB, e *Engine, c *commands.Ctx, name, body string) {
 }
 
 // TestDumpIsWhatRedisLoads uses a payload to which redis-server 7.0.15 answers
-// OK; see function.cases in package server.
+// OK; see server/testdata/transcripts/function.cases.
 func TestDumpIsWhatRedisLoads(t *testing.T) {
 	e, c := newTestEngine(t)
 	mustLoad(t, e, c, "ours", "redis.register_function('mine', function() return 'kept' end)")

@@ -1,7 +1,7 @@
 // Package alloc computes the heap memory that Go's allocator uses for an object. The values of the keyspace
 // account for their memory with it. Of its functions only Trim allocates.
 //
-// Small objects have size classes, larger ones whole pages (runtime/malloc.go). A test compares the table
+// Small objects have size classes, larger ones whole pages, as in Go's runtime. A test compares the table
 // with the allocator of the Go version that runs it.
 //
 // This package is internal to zlimit: it may change in any release.
