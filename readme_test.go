@@ -93,3 +93,17 @@ func TestFrontDoorIsShort(t *testing.T) {
 	require.Greater(t, words, 20)
 	require.LessOrEqual(t, words, 30, "words of the glossary")
 }
+
+// TestSince checks that no command of zlimit is of a version that is still to come.
+func TestSince(t *testing.T) {
+	still := func() int64 { return 0 }
+	e := engine.New(engine.Options{Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})})
+	own := 0
+	e.Table().Each(func(c *commands.Command) {
+		if strings.HasPrefix(c.Since, "0.") {
+			require.LessOrEqual(t, c.Since, engine.Version, c.FullName())
+			own++
+		}
+	})
+	require.Greater(t, own, 15)
+}

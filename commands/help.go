@@ -8,11 +8,15 @@ import (
 
 // Help returns the row of a container's HELP, which shows each subcommand in two lines.
 func Help(group, since string, categories ...string) Command {
+	deviation := "the texts are zlimit's own"
+	if group == "rate-limit" {
+		deviation = "zlimit's own"
+	}
 	return Command{
 		Name: "help", Arity: 2, Flags: Loading | Stale, Categories: categories,
 		Group: group, Since: since, Complexity: "O(1)",
 		Summary: "Lists the subcommands.",
-		Handler: helpText,
+		Deviation: deviation, Handler: helpText,
 	}
 }
 

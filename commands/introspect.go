@@ -62,7 +62,7 @@ func Introspection(table func() *Table) []Command {
 		},
 	}, {
 		Name: "rl.help", Arity: 1, Flags: Loading | Stale,
-		Group: "rate-limit", Since: "0.2.0", Complexity: "O(N)", Handler: in.rlHelp,
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(N)", Handler: in.rlHelp,
 		Summary:   "Lists the commands that Redis does not have, with an example each.",
 		Deviation: "zlimit's own",
 	}}

@@ -3,7 +3,7 @@ package commands
 import "strings"
 
 // Markdown returns the table of docs/commands.md: a row for each command and
-// subcommand, by name, without HELP subcommands.
+// subcommand, by name, of HELP those that differ from Redis.
 func Markdown(t *Table) string {
 	var b strings.Builder
 	b.WriteString("| Command | Arguments | Since | Different from Redis 7.0 |\n")
@@ -13,7 +13,7 @@ func Markdown(t *Table) string {
 			c.markdown(&b)
 		}
 		for i := range c.Subs {
-			if c.Subs[i].Name != "help" {
+			if c.Subs[i].Name != "help" || c.Subs[i].Deviation != "" {
 				c.Subs[i].markdown(&b)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 var rlExplainRows = []Command{
 	{
 		Name: "rl.explain", Arity: -4, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
-		Group: "rate-limit", Since: "0.2.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
 		Handler: rlExplain,
 		Syntax: "key limit window [limit window ...] [COST cost] " +
 			"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">]",

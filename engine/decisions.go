@@ -14,7 +14,7 @@ import (
 func (e *Engine) statsGroup() []commands.Command {
 	return []commands.Command{{
 		Name: "rl.stats", Arity: -1, Flags: commands.Admin | commands.Loading | commands.Stale,
-		Group: "rate-limit", Since: "0.2.0", Complexity: "O(P) with P prefixes", Handler: e.rlStats,
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(P) with P prefixes", Handler: e.rlStats,
 		Syntax:    "[prefix [prefix ...]]",
 		Summary:   "Returns the decisions of limiters by algorithm, and by prefix of their keys.",
 		Deviation: "zlimit's own",

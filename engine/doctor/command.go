@@ -11,7 +11,7 @@ const flags = commands.Admin | commands.NoScript | commands.Loading | commands.S
 
 // Commands returns the row of RL.DOCTOR, for the Doctor that there will be.
 func Commands(doctor func() *Doctor) []commands.Command {
-	const group, since, own = "rate-limit", "0.2.0", "zlimit's own"
+	const group, since, own = "rate-limit", "0.1.0", "zlimit's own"
 	return []commands.Command{{
 		Name: "rl.doctor", Arity: -1, Flags: flags, Group: group, Since: since, Deviation: own,
 		Complexity: "O(N) with N findings",

@@ -20,7 +20,6 @@ func (t *Tracer) Commands() []commands.Command {
 		}
 	}
 	help := commands.Help("rate-limit", "0.1.0")
-	help.Deviation = "zlimit's own"
 	return []commands.Command{{
 		Name: "rl.trace", Arity: -2, Group: "rate-limit", Since: "0.1.0", Complexity: "O(1)",
 		Summary:   "Records the decisions about single keys, for RL.SIM.",
