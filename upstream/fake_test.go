@@ -36,7 +36,13 @@ const hangUp = "\x00"
 // newFake starts a node.
 func newFake(t *testing.T, answer func(args []string) string) *fake {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return newFakeAt(t, "127.0.0.1:0", answer)
+}
+
+// newFakeAt starts a node at an address.
+func newFakeAt(t *testing.T, at string, answer func(args []string) string) *fake {
+	t.Helper()
+	l, err := net.Listen("tcp", at)
 	require.NoError(t, err)
 	f := &fake{addr: l.Addr().String(), listener: l, answer: answer}
 	var served sync.WaitGroup

@@ -314,12 +314,7 @@ func (u *Upstream) follow(x *unit, reply []byte, ask bool) bool {
 		x.err = fmt.Errorf("%s: redirection without end: %s", x.node.addr, strings.Join(words, " "))
 		return false
 	}
-	addr := words[2]
-	if strings.HasPrefix(addr, ":") {
-		host, _, _ := strings.Cut(x.node.addr, ":")
-		addr = host + addr
-	}
-	x.to, x.asking = u.node(addr), ask
+	x.to, x.asking = u.node(redirectedTo(x.node.addr, words[2])), ask
 	if !ask {
 		u.refresh.ask()
 	}

@@ -219,8 +219,7 @@ func (u *Upstream) askNode(addr string) (*topology, error) {
 	}
 	ctx, cancel := context.WithTimeout(u.ending, 2*u.options.Timeout)
 	defer cancel()
-	//nolint:staticcheck // CLUSTER SHARDS is not in Redis 6 and Valkey's proxies
-	slots, err := n.lane(0, resp.RESP2).client.ClusterSlots(ctx).Result()
+	slots, err := ClusterSlots(ctx, n.lane(0, resp.RESP2).client, addr)
 	switch {
 	case err == nil:
 	case isReply(err) && u.options.Address.Kind == Unknown && refusesCluster(err.Error()):
@@ -231,7 +230,7 @@ func (u *Upstream) askNode(addr string) (*topology, error) {
 	if len(slots) == 0 {
 		return nil, errors.New("CLUSTERDOWN the node knows of no slots")
 	}
-	return u.cluster(n, slots), nil
+	return u.cluster(slots), nil
 }
 
 // refusesCluster reports whether an error reply to CLUSTER SLOTS is that of a server without a
@@ -244,18 +243,11 @@ func refusesCluster(text string) bool {
 func single(n *node) *topology { return &topology{kind: Single, masters: []*node{n}} }
 
 // cluster returns the topology that a node has told.
-func (u *Upstream) cluster(asked *node, ranges []redis.ClusterSlot) *topology {
+func (u *Upstream) cluster(ranges []redis.ClusterSlot) *topology {
 	t := &topology{kind: Cluster, slots: new([commands.Slots]*node)}
-	host, _, _ := net.SplitHostPort(asked.addr)
-	find := func(addr string) *node {
-		if h, port, err := net.SplitHostPort(addr); err == nil && (h == "" || h == "?") {
-			addr = net.JoinHostPort(host, port) // its own address is unknown to it
-		}
-		return u.node(addr)
-	}
 	for _, r := range ranges {
 		for i, told := range r.Nodes {
-			n := find(told.Addr)
+			n := u.node(told.Addr)
 			if i > 0 {
 				if !slices.Contains(t.replicas, n) {
 					t.replicas = append(t.replicas, n)

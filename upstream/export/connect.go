@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +69,8 @@ func connect(ctx context.Context, a upstream.Address, c *tls.Config) (redis.Univ
 		return redis.NewClient(o), err
 	}
 	return redis.NewClusterClient(&redis.ClusterOptions{
-		Addrs: a.Seeds, Username: a.Username, Password: a.Password, TLSConfig: o.TLSConfig,
+		ClusterSlots: func(ctx context.Context) ([]redis.ClusterSlot, error) { return slots(ctx, a, c) },
+		Addrs:        a.Seeds, Username: a.Username, Password: a.Password, TLSConfig: o.TLSConfig,
 		ReadTimeout: replyTimeout, WriteTimeout: replyTimeout, Protocol: 2, DisableIdentity: true,
 		MaintNotificationsConfig: o.MaintNotificationsConfig,
 	}), nil
@@ -85,9 +88,20 @@ func (m *move) checkDestination(ctx context.Context) error {
 	return nil
 }
 
-// slots returns which nodes have which slots; the master of each range comes first.
-func slots(ctx context.Context, c *redis.Client) ([]redis.ClusterSlot, error) {
-	return c.ClusterSlots(ctx).Result() //nolint:staticcheck // CLUSTER SHARDS does not say who the master is
+// slots returns which nodes have which slots, as the first seed that answers says; the master of each range
+// comes first.
+func slots(ctx context.Context, a upstream.Address, c *tls.Config) (ranges []redis.ClusterSlot, err error) {
+	var failed error
+	for _, seed := range a.Seeds {
+		client := redis.NewClient(plain(seed, a, c))
+		ranges, err = upstream.ClusterSlots(ctx, client, seed)
+		_ = client.Close()
+		if err == nil {
+			return ranges, nil
+		}
+		failed = errors.Join(failed, err)
+	}
+	return nil, failed
 }
 
 // masters returns the addresses of a source's masters.
@@ -101,30 +115,21 @@ func masters(
 	if err != nil || !clustered {
 		return a.Seeds[:1], false, err
 	}
-	var failed error
-	for _, seed := range a.Seeds {
-		client := redis.NewClient(plain(seed, a, c))
-		ranges, err := slots(ctx, client)
-		_ = client.Close()
-		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		known := map[string]bool{}
-		covered := 0
-		for _, r := range ranges {
-			covered += r.End - r.Start + 1
-			if addr := r.Nodes[0].Addr; !known[addr] {
-				known[addr] = true
-				addrs = append(addrs, addr)
-			}
-		}
-		if covered != 16384 {
-			return nil, true, fmt.Errorf("only %d of 16384 slots are served", covered)
-		}
-		return addrs, true, nil
+	ranges, err := slots(ctx, a, c)
+	if err != nil {
+		return nil, true, err
 	}
-	return nil, true, failed
+	covered := 0
+	for _, r := range ranges {
+		covered += r.End - r.Start + 1
+		if addr := r.Nodes[0].Addr; !slices.Contains(addrs, addr) {
+			addrs = append(addrs, addr)
+		}
+	}
+	if covered != 16384 {
+		return nil, true, fmt.Errorf("only %d of 16384 slots are served", covered)
+	}
+	return addrs, true, nil
 }
 
 func sentinelMaster(
@@ -138,7 +143,7 @@ func sentinelMaster(
 		at, err := client.GetMasterAddrByName(ctx, a.Master).Result()
 		_ = client.Close()
 		if err == nil {
-			return []string{strings.Join(at, ":")}, false, nil
+			return []string{net.JoinHostPort(at[0], at[1])}, false, nil
 		}
 		failed = errors.Join(failed, err)
 	}

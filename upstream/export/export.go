@@ -196,13 +196,13 @@ func (m *move) shape(ctx context.Context) string {
 	if len(m.sources) == 0 || !m.sources[0].cluster {
 		return ""
 	}
-	ranges, err := slots(ctx, m.sources[0].client)
+	ranges, err := upstream.ClusterSlots(ctx, m.sources[0].client, m.sources[0].addr)
 	if err != nil {
 		return err.Error()
 	}
 	var lines []string
 	for _, r := range ranges {
-		lines = append(lines, fmt.Sprint(r.Start, r.End, r.Nodes[0].ID))
+		lines = append(lines, fmt.Sprint(r.Start, r.End, r.Nodes[0].Addr))
 	}
 	return strings.Join(lines, "\n")
 }
