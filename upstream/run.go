@@ -39,8 +39,8 @@ var redirects = map[string]remedy{
 	"MASTERDOWN": demote, "READONLY": demote,
 }
 
-// Run runs calls and sets their replies. Calls of one key run in their order; those for different
-// nodes run at the same time.
+// Run runs calls and sets their replies. Calls of one key run in their order, except for those that only
+// read; those for different nodes run at the same time.
 func (u *Upstream) Run(calls []*call.Call) {
 	due := time.Now().Add(u.options.Timeout)
 	clustered := u.current(due).kind == Cluster
@@ -108,20 +108,37 @@ func (u *Upstream) run(units []*unit, due time.Time) {
 		if round > 0 && pause > 0 {
 			u.rest(pause, due)
 		}
-		u.send(units, due)
-		pending := units[:0:0]
+		sent := units
+		if round > 0 {
+			sent = u.hold(units, u.current(due))
+		}
+		u.send(sent, due)
+		refused := 0
 		again := time.Duration(0)
-		for _, x := range units {
+		for _, x := range sent {
+			x.refused = false
 			if x.reply != nil || x.err != nil {
 				continue
 			}
 			retry, later := u.judge(x, due)
 			if retry {
-				u.counts.retries.Add(1)
-				pending = append(pending, x)
+				refused++
+				x.refused = true
 			}
 			if later {
 				again = min(max(2*pause, minPause), maxPause)
+			}
+		}
+		if refused > 0 && refused < len(sent) {
+			dropOvertaken(units)
+		}
+		pending := units[:0:0]
+		for _, x := range units {
+			if x.refused {
+				u.counts.retries.Add(1)
+			}
+			if x.refused || x.held {
+				pending = append(pending, x)
 			}
 		}
 		units, pause = pending, again

@@ -33,7 +33,9 @@ type unit struct {
 	redirects int
 	attempts  int // that may have reached a node
 	refreshed bool
-	loads     int // of the library
+	refused   bool // in the last round, and is sent again
+	held      bool // it was not sent in the last round, since an earlier one of its key was
+	loads     int  // of the library
 
 	node  *node // where it was sent last
 	items []*item
