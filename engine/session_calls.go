@@ -91,6 +91,9 @@ func (s *Session) slow(cmd *commands.Command, args [][]byte, us int64) {
 // callMeasured calls a command and leaves it open, or reads the clock at once if that
 // does not bound its duration, or if the call is of the sample that is timed.
 func (s *Session) callMeasured(cmd *commands.Command, args [][]byte) resp.Value {
+	if s.forward != nil && s.forward.measured {
+		return s.call(cmd, args)
+	}
 	timed := s.isTimed(cmd)
 	reply := s.call(cmd, args)
 	if s.ctx.Retry || s.ctx.Waiting != nil {

@@ -55,6 +55,9 @@ type forwarding struct {
 	bound  *call.Bound  // of the calls; nil: none
 	before *resp.Blocks // to send before Session.before, if there are long replies; nil: none
 	watch  call.Watch
+	// measured is set while a decision that the upstream has not made is made here: its duration is that of
+	// the batch.
+	measured bool
 }
 
 // place returns where a call runs.
@@ -372,6 +375,8 @@ func (s *Session) answerDegraded(c *call.Call) resp.Value {
 		call.Divide(c.Cmd, args, c.Policy.Share)
 	}
 	s.ctx.Reset()
+	s.forward.measured = true
+	defer func() { s.forward.measured = false }()
 	reply := s.execute(c.Cmd, args)
 	if reply.Kind() == resp.KindMap {
 		reply = resp.Map(append(slices.Clone(reply.Elems()), resp.Bulk("degraded"), resp.Bulk(mode))...)

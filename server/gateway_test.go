@@ -204,6 +204,34 @@ func TestGatewayDegraded(t *testing.T) {
 	require.NotEqual(t, "0", field(t, w, "degraded_since"))
 }
 
+// TestGatewaySlowlogOfDegraded checks that SLOWLOG has batches with degraded decisions, one entry each, in
+// the words of their clients.
+func TestGatewaySlowlogOfDegraded(t *testing.T) {
+	t.Parallel()
+	g := start(t, "--bind", "127.0.0.1", "--upstream", "redis+single://127.0.0.1:1",
+		"--upstream-failure", "closed o: open l: local 2", "--slowlog-log-slower-than", "0")
+	w := connect(t, g)
+	for _, first := range []string{"o:first 1", "l:first 4"} {
+		require.NoError(t, w.sendRaw([]byte("RL.ALLOW "+first+" 1m\r\n"+
+			"RL.ALLOW o:k 1 1m\r\nRL.ALLOW l:k 4 1m\r\nECHO end\r\n")))
+		for range 3 {
+			require.True(t, strings.HasPrefix(w.reply(t), "*5\r\n:1\r\n"))
+		}
+		require.Equal(t, "$3\r\nend", w.reply(t))
+	}
+	var logged []string
+	for _, entry := range strings.Split(w.call(t, "SLOWLOG", "GET", "-1"), "*6\r\n")[1:] {
+		words := strings.Split(entry, "\r\n")
+		line := ""
+		for at := 5; !strings.HasPrefix(words[at], "127.0.0.1"); at += 2 {
+			line = strings.TrimSpace(line + " " + words[at])
+		}
+		logged = append(logged, line)
+	}
+	require.Equal(t, []string{"ECHO end", "RL.ALLOW l:first 4 1m", "ECHO end", "RL.ALLOW o:first 1 1m"},
+		logged[:4])
+}
+
 // A decision behind FUNCTION FLUSH runs before what follows it in the pipeline: the gateway knows that the
 // library is gone.
 func TestGatewayFunctionFlush(t *testing.T) {
