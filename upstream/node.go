@@ -45,7 +45,7 @@ type node struct {
 type laneKey struct{ db, proto int }
 
 func newNode(u *Upstream, addr string) *node {
-	silenceClient()
+	SilenceClient()
 	n := &node{upstream: u, addr: addr, lanes: make(map[laneKey]*lane)}
 	n.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: addr, MaxRequests: 1, Timeout: tryEvery,

@@ -176,9 +176,9 @@ func (u *Upstream) clientOptions(addr string) *redis.Options {
 
 var quiet sync.Once
 
-// silenceClient stops the client library from writing to stderr by itself: what matters is
+// SilenceClient stops the client library from writing to stderr by itself: what matters is
 // reported by the calls.
-func silenceClient() {
+func SilenceClient() {
 	quiet.Do(func() { redis.SetLogger(discard{}) })
 }
 

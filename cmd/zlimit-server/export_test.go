@@ -51,6 +51,14 @@ func callHere(t *testing.T, srv *server.Server, words ...any) any {
 	return reply
 }
 
+// TestExportSaysWhatFailedOnce checks that the client library writes nothing between the lines of --export.
+func TestExportSaysWhatFailedOnce(t *testing.T) {
+	t.Parallel()
+	out, err := runExportOf(t, "redis+single://127.0.0.1:1", "--from", "redis+single://127.0.0.1:1")
+	require.Error(t, err)
+	require.Regexp(t, `^zlimit-server: the destination: .*\n$`, out)
+}
+
 // TestExportSecured: keys are moved to a server, and back, that admits only TLS with a certificate,
 // and a user.
 func TestExportSecured(t *testing.T) {

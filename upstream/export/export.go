@@ -65,6 +65,7 @@ type move struct {
 // Run moves all keys. When it returns without an error, the destination has them and, unless o.Quiet is
 // set, the source refuses writes. After an error the source accepts writes as before.
 func Run(ctx context.Context, o Options) (Report, error) {
+	upstream.SilenceClient()
 	begin := time.Now()
 	m := &move{Options: o}
 	defer m.close()
