@@ -229,3 +229,20 @@ def test_without_redis_py(monkeypatch):
     monkeypatch.setitem(sys.modules, "redis", None)
     with zlimit.Server() as server, pytest.raises(ImportError, match="pip install redis"):
         server.client()
+
+
+def test_advance_by_a_number():
+    with zlimit.Server() as server:
+        for wrong in [60, 1.5, "1m", None]:
+            with pytest.raises(TypeError, match=r"advance\(seconds=60\) or advance\(timedelta\("):
+                server.clock.advance(wrong)
+
+
+def test_execute_without_start():
+    for call in [lambda s: s.execute("PING"), lambda s: s.clock.advance(seconds=1), lambda s: s.reset()]:
+        with pytest.raises(RuntimeError, match=r"start\(\).*with"):
+            call(zlimit.Server())
+    server = zlimit.Server().start()
+    server.stop()
+    with pytest.raises(RuntimeError, match=r"start\(\).*with"):
+        server.execute("PING")

@@ -38,6 +38,8 @@ class Clock:
         milliseconds: float = 0,
     ) -> None:
         """Move the clock forwards by the sum of the arguments, whether or not it is frozen."""
+        if not isinstance(delta, timedelta):
+            raise TypeError(f"advance by what? advance(seconds=60) or advance(timedelta(...)), not {delta!r}")
         total = delta + timedelta(
             days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds
         )

@@ -182,7 +182,7 @@ class Server:
     def pid(self) -> int:
         """The process id."""
         if self._process is None:
-            raise RuntimeError("the server does not run")
+            raise RuntimeError("the server does not run: call start() or use it in a with statement")
         return self._process.pid
 
     @property
@@ -244,7 +244,7 @@ class Server:
         """Run one command on a connection of the server's own, and return the reply: int, str, None or a
         list. It needs no client library. Errors raise ReplyError."""
         if self._process is None:
-            raise RuntimeError("the server does not run")
+            raise RuntimeError("the server does not run: call start() or use it in a with statement")
         if self._control is not None and self._control.ended():
             self._control.close()
             self._control = None
