@@ -169,6 +169,15 @@ func (us *Users) Replace(f *File) (deleted []*User) {
 	return deleted
 }
 
+// Snapshot returns all users with their rules, for Replace.
+func (us *Users) Snapshot() *File {
+	f := &File{}
+	for _, u := range us.All() {
+		f.users = append(f.users, fileUser{u.Name(), u.Rules()})
+	}
+	return f
+}
+
 // String returns a line for each user, in the order of their names, as ACL SAVE writes
 // them.
 func (us *Users) String() string {

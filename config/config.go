@@ -20,6 +20,8 @@ type Config struct {
 	users   []UserLine   // in the order of their lines
 	renames []Rename     // in the order of their lines
 	hooks   []hook       // in the order of their registration
+
+	initial map[int]value // protected by setMu: what directives were before Set changed them first
 }
 
 // New returns a Config with the default values.

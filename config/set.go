@@ -67,6 +67,38 @@ func (c *Config) SetAs(by Setter, pairs [][]byte) error {
 	if err := c.runOnTry(changed, before); err != nil {
 		return err
 	}
+	if c.initial == nil {
+		c.initial = make(map[int]value)
+	}
+	for _, n := range changed {
+		if _, ok := c.initial[n.index]; !ok {
+			c.initial[n.index] = before[n.index]
+		}
+	}
+	c.notify(changed)
+	return nil
+}
+
+// Restore gives the directives that Set has changed the values that they had before, as Set does: all of them, or
+// none and an error.
+func (c *Config) Restore() error {
+	c.setMu.Lock()
+	defer c.setMu.Unlock()
+	c.mu.Lock()
+	before := c.values
+	values := slices.Clone(before)
+	var changed []entry
+	for index := range table {
+		if v, ok := c.initial[index]; ok && values[index].text != v.text {
+			values[index] = v
+			changed = append(changed, entry{index: index, text: table[index].Name})
+		}
+	}
+	c.values = values
+	c.mu.Unlock()
+	if err := c.runOnTry(changed, before); err != nil {
+		return err
+	}
 	c.notify(changed)
 	return nil
 }

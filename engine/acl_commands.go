@@ -93,6 +93,7 @@ func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
 	for _, rule := range c.Args[3:] {
 		rules = append(rules, string(rule))
 	}
+	e.keepUsers()
 	err := e.users.Set(string(c.Args[2]), rules, e.allChannels(), caller(c).cutSubscribers)
 	var rule *acl.RuleError
 	switch {
@@ -107,6 +108,7 @@ func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
 
 // ACL DELUSER username [username ...]
 func (e *Engine) aclDelUser(c *commands.Ctx) resp.Value {
+	e.keepUsers()
 	deleted := int64(0)
 	for _, name := range c.Args[2:] {
 		if string(name) == acl.DefaultName {

@@ -75,6 +75,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 		Protected: caller(c).allowed("enable-protected-configs"),
 		Loading:   e.storage.Loading() || e.storage.Reloading(),
 	}
+	e.keepUsers() // requirepass changes one
 	if err := e.cfg.SetAs(by, c.Args[2:]); err != nil {
 		var refusal *config.SetError
 		switch {

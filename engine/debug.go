@@ -201,8 +201,13 @@ func (e *Engine) clockRefusal(subcommand string) string {
 
 // DEBUG RESET
 //
-// It makes a server ready for another test. Directives, users and connections stay.
-func (e *Engine) debugReset(*commands.Ctx) resp.Value {
+// It makes a server ready for another test, with the directives and the users of its start. Connections stay,
+// except for those of users that are deleted.
+func (e *Engine) debugReset(c *commands.Ctx) resp.Value {
+	if err := e.cfg.Restore(); err != nil {
+		return resp.Error("ERR " + resp.OneLine(err.Error()))
+	}
+	caller(c).cutUsers(e.restoreUsers())
 	if refusal := e.clockRefusal("RESET"); refusal != "" {
 		return resp.Error(refusal)
 	}

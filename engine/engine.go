@@ -117,10 +117,12 @@ type Engine struct {
 	recording recording
 	tracking  tracking.State
 
-	users  *acl.Users
-	owner  *acl.User // of sessions whose peer is the program that runs the engine
-	aclLog acl.Log
-	logins logins.Limit
+	users *acl.Users
+	// initialUsers is what they were before ACL or CONFIG SET could change them; nil: neither was called.
+	initialUsers atomic.Pointer[keptUsers]
+	owner        *acl.User // of sessions whose peer is the program that runs the engine
+	aclLog       acl.Log
+	logins       logins.Limit
 
 	sessions registry
 	broker   pubsub.Broker

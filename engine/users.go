@@ -23,6 +23,28 @@ func (e *Engine) followUsers() {
 	e.cfg.OnChange("requirepass", e.setPassword)
 }
 
+// keptUsers are users to return to.
+type keptUsers struct {
+	text string // as Users.String
+	file *acl.File
+}
+
+// keepUsers keeps the users for DEBUG RESET, unless they were kept before.
+func (e *Engine) keepUsers() {
+	if e.initialUsers.Load() == nil {
+		e.initialUsers.CompareAndSwap(nil, &keptUsers{e.users.String(), e.users.Snapshot()})
+	}
+}
+
+// restoreUsers replaces the users by those that were kept, if they differ. It returns those that are deleted.
+func (e *Engine) restoreUsers() (deleted []*acl.User) {
+	kept := e.initialUsers.Load()
+	if kept == nil || kept.text == e.users.String() {
+		return nil
+	}
+	return e.users.Replace(kept.file)
+}
+
 // setPassword gives the default user the password of requirepass alone.
 func (e *Engine) setPassword() {
 	rules := []string{"nopass"}
@@ -174,6 +196,7 @@ func (e *Engine) aclLoad(c *commands.Ctx) resp.Value {
 	if e.cfg.String("aclfile") == "" {
 		return errNoACLFile
 	}
+	e.keepUsers()
 	deleted, err := e.loadACLFile()
 	if err != nil {
 		return resp.Error("ERR " + resp.OneLine(err.Error()))

@@ -249,6 +249,28 @@ func TestDebugReset(t *testing.T) {
 	require.Equal(t, "[]", c.ask("FUNCTION LIST"))
 	require.Equal(t, "[]", c.ask("DEBUG FAULT LIST"))
 
+	c = startFaults(t, "--user", "kept", "on", ">p", "+@all", "--maxmemory", "100mb", "--dir",
+		t.TempDir())()
+	users := c.ask("ACL LIST")
+	for _, command := range []string{
+		"CONFIG SET requirepass secret", "CONFIG SET maxmemory 1mb maxmemory-policy allkeys-lru",
+		"CONFIG SET maxmemory 2mb", "CONFIG SET save \"60 1\"", "CONFIG SET notify-keyspace-events KEA",
+		"CONFIG SET enable-debug-command no", "CONFIG SET appendonly yes",
+		"ACL SETUSER new on nopass +@all", "ACL SETUSER default -get", "ACL DELUSER kept",
+	} {
+		require.True(t, c.ask(command) != "", command)
+	}
+	require.NotEqual(t, users, c.ask("ACL LIST"))
+	require.Equal(t, "+OK", c.ask("DEBUG RESET"))
+	require.Equal(t, users, c.ask("ACL LIST"))
+	for name, want := range map[string]string{
+		"maxmemory": "104857600", "maxmemory-policy": "noeviction", "save": "", "requirepass": "",
+		"notify-keyspace-events": "", "appendonly": "no",
+	} {
+		require.Equal(t, "["+name+" "+want+"]", c.ask("CONFIG GET "+name))
+	}
+	require.Equal(t, "+OK", c.ask("DEBUG RESET"))
+
 	c = startFaults(t, "--replicaof", "127.0.0.1 1")()
 	require.Contains(t, c.ask("DEBUG RESET"), "-ERR DEBUG RESET is not allowed on a replica")
 }

@@ -174,9 +174,23 @@ def test_reset():
         server.clock.set(NOON)
         server.execute("SET", "k", "v")
         server.faults.inject("loading")
+        server.execute("CONFIG", "SET", "maxmemory", "1mb")
+        server.execute("ACL", "SETUSER", "other", "on", "nopass")
         server.reset()
         assert server.execute("DBSIZE") == 0
+        assert server.execute("CONFIG", "GET", "maxmemory") == ["maxmemory", "0"]
+        assert server.execute("ACL", "USERS") == ["default"]
         assert abs(server.clock.now() - datetime.now(timezone.utc)) < timedelta(minutes=1)
+
+
+def test_key_lives_until_after_its_deadline():
+    with zlimit.Server() as server:
+        server.clock.freeze()
+        server.execute("SET", "k", "v", "PX", 60_000)
+        server.clock.advance(seconds=60)
+        assert server.execute("EXISTS", "k") == 1
+        server.clock.advance(milliseconds=1)
+        assert server.execute("EXISTS", "k") == 0
 
 
 def test_two_servers_are_apart():

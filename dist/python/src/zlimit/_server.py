@@ -256,7 +256,8 @@ class Server:
         return self._control.call(*args)
 
     def reset(self) -> None:
-        """Remove all keys, scripts, functions and faults, and set the clock to the system's time."""
+        """Remove all keys, scripts, functions and faults, undo CONFIG SET and ACL, and set the clock to the
+        system's time."""
         self._debug("RESET")
 
     def _debug(self, *args: Argument) -> Any:

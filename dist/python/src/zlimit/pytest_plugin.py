@@ -32,7 +32,8 @@ def zlimit_server(pytestconfig: pytest.Config) -> Iterator[Server]:
 
 @pytest.fixture
 def zlimit(zlimit_server: Server, request: pytest.FixtureRequest) -> Server:
-    """The server, emptied for this test: no keys, scripts or faults, and the system's time."""
+    """The server, emptied for this test: no keys, scripts or faults, the directives and
+    users of its start, and the system's time."""
     request.node.stash[POSITION] = zlimit_server.log_position
     zlimit_server.reset()
     marker = request.node.get_closest_marker("zlimit_frozen")
