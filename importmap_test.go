@@ -155,7 +155,7 @@ var restricted = map[string][]string{
 	"net": {
 		"server", "metrics", "page", "server/pipe", "limiter/httplimit",
 		"zlimittest", "zlimittest/miniredis", "bench", "bench/recorded", "bench/soak", "abuse", "oracle",
-		"testca", "cmd/zlimit-server", "upstream",
+		"testca", "cmd/zlimit-server", "upstream", "upstream/export",
 	},
 	"github.com/zlimit/zlimit/oracle": {},
 	"github.com/zlimit/zlimit/race":   {},
