@@ -28,8 +28,8 @@ func lastRun(t *testing.T) (rep report) {
 	return rep
 }
 
-// both returns a result's figures of ours and of the reference, with the unit: processor time a call if it was
-// measured.
+// both returns a result's figures of ours and of the reference, with the unit: processor time a call if it
+// was measured.
 func (res *result) both() (ours, reference string) {
 	if res.CPURatio != nil {
 		return quantity(res.Ours.Load.CPUPerMega, "us"), quantity(res.Reference.Load.CPUPerMega, "us")
@@ -61,7 +61,9 @@ func listTable(rep report) string {
 			throughput, floor, missed,
 		})
 	}
-	return piped([]string{"row", "ratio", "pairs of rounds", "ours", "other", "throughput", "floor", ""}, table)
+	return piped([]string{
+		"row", "ratio", "pairs of rounds", "ours", "other", "throughput", "floor", "",
+	}, table)
 }
 
 // readmeTable returns the table of README.md.

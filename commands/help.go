@@ -16,7 +16,7 @@ func Help(group, since string, categories ...string) Command {
 		Name: "help", Arity: 2, Flags: Loading | Stale, Categories: categories,
 		Group: group, Since: since, Complexity: "O(1)",
 		Summary: "Lists the subcommands.",
-		Deviation: deviation, Handler: helpText,
+		Handler: helpText, Deviation: deviation,
 	}
 }
 

@@ -79,8 +79,8 @@ func (c *Config) SetAs(by Setter, pairs [][]byte) error {
 	return nil
 }
 
-// Restore gives the directives that Set has changed the values that they had before, as Set does: all of them, or
-// none and an error.
+// Restore gives the directives that Set has changed the values that they had before, as Set does: all of
+// them, or none and an error.
 func (c *Config) Restore() error {
 	c.setMu.Lock()
 	defer c.setMu.Unlock()

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refusing starts two nodes of a cluster: to the n-th SET of a key at the first one it answers the n-th of
-// its refusals, unless that is "". ran returns what was not refused, in order.
-func refusing(t *testing.T, refusals map[string][]string) (a, b *fake, ran func() []string) {
+// refusing starts two nodes of a cluster. The first answers a line, the n-th time, with the n-th
+// refusal of that line, if there is one; B in it is the second. ran returns what was not refused, in order.
+func refusing(t *testing.T, refusals map[string][]string) (first *fake, ran func() []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var done []string
-	a, b = pair(t, func(node int, args []string) string {
+	var b *fake
+	first, b = pair(t, func(node int, args []string) string {
 		switch strings.ToLower(args[0]) {
 		case "cluster":
 			return ""
@@ -27,14 +28,12 @@ func refusing(t *testing.T, refusals map[string][]string) (a, b *fake, ran func(
 		line := strings.ToLower(strings.Join(args, " "))
 		if left := refusals[line]; node == 0 && len(left) > 0 {
 			refusals[line] = left[1:]
-			if left[0] != "" {
-				return "-" + strings.ReplaceAll(left[0], "B", b.addr) + "\r\n"
-			}
+			return "-" + strings.ReplaceAll(left[0], "B", b.addr) + "\r\n"
 		}
 		done = append(done, fmt.Sprintf("%c %s", 'a'+node, line))
 		return "+" + args[len(args)-1] + "\r\n"
 	})
-	return a, b, func() []string {
+	return first, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return append([]string(nil), done...)
@@ -46,7 +45,7 @@ func TestOvertakenCallsAreNotRepeated(t *testing.T) {
 	for _, refusal := range []string{
 		"MOVED 3300 B", "ASK 3300 B", "TRYAGAIN later", "LOADING soon", "READONLY for now", "CLUSTERDOWN",
 	} {
-		a, _, ran := refusing(t, map[string][]string{"set b 1": {refusal}})
+		a, ran := refusing(t, map[string][]string{"set b 1": {refusal}})
 		u := open(t, "redis://"+a.addr, nil)
 		replies := u.do("SET b 1", "SET {b}other 2", "SET b 3", "SET b 4")
 		require.True(t, strings.HasPrefix(replies[0], "-UPSTREAM "+a.addr+": "), replies[0])
@@ -54,12 +53,12 @@ func TestOvertakenCallsAreNotRepeated(t *testing.T) {
 		require.Equal(t, []string{"+2\r\n", "+3\r\n", "+4\r\n"}, replies[1:], refusal)
 		require.Equal(t, []string{"a set {b}other 2", "a set b 3", "a set b 4"}, ran(), refusal)
 
-		a, _, ran = refusing(t, map[string][]string{"set b 1": {refusal}})
+		a, ran = refusing(t, map[string][]string{"set b 1": {refusal}})
 		u = open(t, "redis://"+a.addr, nil)
 		require.Equal(t, []string{"+1\r\n", "+2\r\n"}, u.do("SET b 1", "SET {b}other 2"), "another key")
 		require.Len(t, ran(), 2)
 
-		a, _, ran = refusing(t, map[string][]string{"get b": {refusal}})
+		a, ran = refusing(t, map[string][]string{"get b": {refusal}})
 		u = open(t, "redis://"+a.addr, nil)
 		require.Equal(t, []string{"+b\r\n", "+b\r\n"}, u.do("GET b", "EXISTS b"), "only reads")
 		require.Len(t, ran(), 2)
@@ -74,7 +73,7 @@ func TestRepeatedCallsKeepTheirOrder(t *testing.T) {
 		"elsewhere, later": {"set b 1": {moved}, "set b 2": {again, again}, "set b 3": {ask}},
 		"in turns":         {"set b 1": {again, ask}, "set b 2": {ask}, "set b 3": {moved}},
 	} {
-		a, _, ran := refusing(t, refusals)
+		a, ran := refusing(t, refusals)
 		u := open(t, "redis://"+a.addr, nil)
 		require.Equal(t, []string{"+1\r\n", "+2\r\n", "+3\r\n"}, u.do("SET b 1", "SET b 2", "SET b 3"), name)
 		var order []string
