@@ -7,8 +7,9 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// Databases returns the rows of the commands on whole databases, and TIME. FLUSHALL calls flushed.
-func Databases(flushed func()) []Command {
+// Databases returns the rows of the commands on whole databases, and TIME, which answers nowUs. FLUSHALL calls
+// flushed.
+func Databases(flushed func(), nowUs func() int64) []Command {
 	return []Command{
 		{
 			Name: "dbsize", Arity: 1, Flags: ReadOnly | Fast | AllShards, Categories: []string{"keyspace"},
@@ -43,7 +44,7 @@ func Databases(flushed func()) []Command {
 		{
 			Name: "time", Arity: 1, Flags: Loading | Stale | Fast | Random,
 			Tips:  []string{"nondeterministic_output"},
-			Group: "server", Since: "2.6.0", Complexity: "O(1)", Handler: timeNow,
+			Group: "server", Since: "2.6.0", Complexity: "O(1)", Handler: timeOf(nowUs),
 			Summary: "Returns the server's clock: unix seconds, and microseconds within the second.",
 		},
 	}
@@ -98,10 +99,14 @@ func swapDB(c *Ctx) resp.Value {
 	return resp.OK
 }
 
-// TIME
-func timeNow(c *Ctx) resp.Value {
-	var digits [20]byte
-	return resp.Array(append(c.Values(2),
-		c.Copy(strconv.AppendInt(digits[:0], c.NowUs/1_000_000, 10)),
-		c.Copy(strconv.AppendInt(digits[:0], c.NowUs%1_000_000, 10)))...)
+// timeOf returns the handler of TIME. It reads the clock anew in scripts and EXEC, where other
+// commands run at the instant at which those began.
+func timeOf(nowUs func() int64) Handler {
+	return func(c *Ctx) resp.Value {
+		var digits [20]byte
+		us := nowUs()
+		return resp.Array(append(c.Values(2),
+			c.Copy(strconv.AppendInt(digits[:0], us/1_000_000, 10)),
+			c.Copy(strconv.AppendInt(digits[:0], us%1_000_000, 10)))...)
+	}
 }

@@ -12,7 +12,7 @@ import (
 func testTable(more ...[]Command) *Table {
 	var t *Table
 	t = NewTable(append([][]Command{
-		Strings, Keys, Dumps, Expiry, Modules, Databases(func() {}),
+		Strings, Keys, Dumps, Expiry, Modules, Databases(func() {}, func() int64 { return 0 }),
 		SortedSets, Hashes, SortedSetCombinations, Sets, Lists,
 		RateLimits, Cluster, Bitmaps,
 		Introspection(func() *Table { return t }),

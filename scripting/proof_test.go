@@ -20,7 +20,7 @@ func newProofEngine(t testing.TB) *Engine {
 	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets,
 		commands.SortedSetCombinations,
 		commands.Sets, commands.Hashes, commands.Lists, commands.RateLimits,
-		commands.Databases(func() {}), e.Commands(),
+		commands.Databases(func() {}, func() int64 { return 0 }), e.Commands(),
 		[]commands.Command{
 			{Name: "ping", Arity: -1, Handler: answer},
 			{Name: "echo", Arity: 2, Handler: answer},

@@ -56,6 +56,14 @@ func rlWindows() []rlScenario {
 			{999, "RL.ALLOW k 2 1s", "[0 2 0 1 1]"},
 			{1000, "RL.ALLOW k 2 1s", "[1 2 1 0 1000]"},
 		}},
+		{"bursts of more than a millisecond has room for", nil, []rlStep{
+			{0, "RL.ALLOW k 20000 1s COST 20000", "[20000 20000 0 0 1019]"},
+			{1000, "RL.ALLOW k 20000 1s COST 20000", "[0 20000 1000 19 19]"},
+			{1018, "RL.ALLOW k 20000 1s COST 20000", "[0 20000 19000 1 1]"},
+			{1019, "RL.ALLOW k 20000 1s COST 20000", "[20000 20000 0 0 1019]"},
+			{0, "RL.ALLOW l 100000 1s COST 100000", "[100000 100000 0 0 1099]"},
+			{1098, "RL.ALLOW l 100000 1s COST 100000", "[0 100000 99000 1 1]"},
+		}},
 		{"the clock at the limits of a score", nil, []rlStep{
 			{100_000_000_000 - startNowMs, "RL.ALLOW early 1 1s", "[1 1 0 0 1000]"},
 			{100_000_000_000 - startNowMs, "ZRANGE early 0 -1", "[100000000000000]"},

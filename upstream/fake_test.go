@@ -177,7 +177,7 @@ func open(t *testing.T, url string, change func(o *Options)) *Upstream {
 
 // table has the rows that tests use.
 var table = commands.NewTable(commands.Strings, commands.Keys, commands.Lists, commands.RateLimits,
-	commands.Databases(func() {}))
+	commands.Databases(func() {}, func() int64 { return 0 }))
 
 // newCall returns the call of a line.
 func newCall(line string) *call.Call {
