@@ -56,7 +56,8 @@ func readTree(t *testing.T) *tree {
 	t.Helper()
 	tr := &tree{
 		paths: map[string]bool{}, bases: map[string][]string{}, tests: map[string][]string{},
-		words: map[string]bool{}, declared: map[string]bool{}, pages: map[string]string{}, code: map[string]string{},
+		words: map[string]bool{}, declared: map[string]bool{},
+		pages: map[string]string{}, code: map[string]string{},
 	}
 	require.NoError(t, filepath.WalkDir(".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil {

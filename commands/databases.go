@@ -7,8 +7,8 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// Databases returns the rows of the commands on whole databases, and TIME, which answers nowUs. FLUSHALL calls
-// flushed.
+// Databases returns the rows of the commands on whole databases, and TIME, which answers nowUs.
+// FLUSHALL calls flushed.
 func Databases(flushed func(), nowUs func() int64) []Command {
 	return []Command{
 		{

@@ -121,8 +121,8 @@ var (
 	errRLRefundGCRA     = resp.Error("ERR key holds GCRA state, which RL.REFUND does not support")
 
 	errRLAdoptUnit   = syntaxError("BACK needs s, ms, us or ns")
-	errRLAdoptScores = resp.Error("ERR key holds a sorted set whose scores are not all unix times of 1973 to 2255 " +
-		"in s, ms, us or ns")
+	errRLAdoptScores = resp.Error("ERR key holds a sorted set whose scores are not all unix times of " +
+		"1973 to 2255 in s, ms, us or ns")
 	errRLAdoptLarge = resp.Error("ERR key holds more than " + strconv.Itoa(MaxAdopted) + " members")
 
 	errRLEstimateNumber = resp.Error("ERR estimate is not an integer or out of range")

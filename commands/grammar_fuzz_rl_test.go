@@ -345,7 +345,8 @@ func rlFault(words []string) (fault string, call rlCall) {
 		return "COST must not be negative", call
 	case burst != nil && burst.Sign() < 0:
 		return "burst must not be negative", call
-	case burst != nil && limits[0].Sign() > 0 && new(big.Int).Mul(burst, interval).Cmp(n(3_155_760_000_000_000)) >= 0:
+	case burst != nil && limits[0].Sign() > 0 &&
+		new(big.Int).Mul(burst, interval).Cmp(n(3_155_760_000_000_000)) >= 0:
 		return "burst must take less than 100 years to fill", call
 	case buckets != nil && (buckets.Sign() < 1 || buckets.Cmp(n(1000)) > 0):
 		return "the number of BUCKETS must be from 1 to 1000", call

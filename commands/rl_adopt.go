@@ -15,8 +15,9 @@ import (
 var rlAdoptRows = []Command{{
 	Name: "rl.adopt", Arity: -2, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW access update")},
 	Group: "rate-limit", Since: "0.1.0", Complexity: "O(N*log(N)) with N members", Handler: rlAdopt,
-	Syntax:    "key [BACK <s | ms | us | ns>]",
-	Summary:   "Makes RL.ALLOW's log of a sorted set of times that another limiter wrote, or the set of the log.",
+	Syntax: "key [BACK <s | ms | us | ns>]",
+	Summary: "Makes RL.ALLOW's log of a sorted set of times that another limiter wrote, " +
+		"or the set of the log.",
 	Example:   "user:42",
 	Deviation: "zlimit's own",
 }}
@@ -92,7 +93,9 @@ func parseAdopt(args [][]byte) (back *scoreUnit, refusal resp.Value) {
 	case len(args) != 4:
 		return nil, errRLAdoptUnit
 	}
-	i := slices.IndexFunc(scoreUnits, func(u scoreUnit) bool { return strings.EqualFold(u.name, string(args[3])) })
+	i := slices.IndexFunc(scoreUnits, func(u scoreUnit) bool {
+		return strings.EqualFold(u.name, string(args[3]))
+	})
 	if i < 0 {
 		return nil, errRLAdoptUnit
 	}

@@ -74,7 +74,8 @@ func runAdopted(unit string, seed uint64, expires bool, excess int64) (switches,
 	}
 	k.ctx.NowMs += r.Int64N(1000)
 	for step := range 200 {
-		k.ctx.NowMs += []int64{0, 0, 1, 99, 500, 999, 1000, k.windowMs - 1, k.windowMs}[r.IntN(9)] / (1 + r.Int64N(3))
+		steps := []int64{0, 0, 1, 99, 500, 999, 1000, k.windowMs - 1, k.windowMs}
+		k.ctx.NowMs += steps[r.IntN(len(steps))] / (1 + r.Int64N(3))
 		k.ctx.NowUs = k.ctx.NowMs * 1000
 		k.ctx.Reset()
 		if r.IntN(8) == 0 {
@@ -112,7 +113,8 @@ func runAdopted(unit string, seed uint64, expires bool, excess int64) (switches,
 		if !admits {
 			denials++
 		} else if n := k.counted(); n > k.limit {
-			return 0, 0, fmt.Errorf("unit %s, seed %d, step %d: %d in a window of %d", unit, seed, step, n, k.limit)
+			return 0, 0, fmt.Errorf("unit %s, seed %d, step %d: %d in a window of %d",
+				unit, seed, step, n, k.limit)
 		}
 	}
 	return switches, denials, nil
@@ -155,19 +157,24 @@ func TestAdopt(t *testing.T) {
 		"no key":      {nil, "RL.ADOPT k", "0", "[]"},
 		"no key back": {nil, "RL.ADOPT k BACK s", "0", "[]"},
 		"seconds": {
-			[]string{"ZADD k " + s + " a " + s + " b 1700000001.5 c"}, "RL.ADOPT k", "3",
+			[]string{"ZADD k " + s + " a " + s + " b 1700000001.5 c"},
+			"RL.ADOPT k", "3",
 			"[1700000000999000 1700000000999000 1700000000999001 1700000000999001 1700000001500000 " +
 				"1700000001500000]",
 		},
 		"milliseconds": {
-			[]string{"ZADD k " + s + "123 a " + s + "123.25 b"}, "RL.ADOPT k", "2",
+			[]string{"ZADD k " + s + "123 a " + s + "123.25 b"},
+			"RL.ADOPT k", "2",
 			"[1700000000123000 1700000000123000 1700000000124000 1700000000124000]",
 		},
 		"numbers as members": {
-			[]string{"ZADD k " + s + "123 " + s + "123"}, "RL.ADOPT k", "1", "[1700000000123000 1700000000123000]",
+			[]string{"ZADD k " + s + "123 " + s + "123"},
+			"RL.ADOPT k", "1",
+			"[1700000000123000 1700000000123000]",
 		},
 		"microseconds": {
-			[]string{"ZADD k " + s + "123001 a " + s + "123000 b"}, "RL.ADOPT k", "2",
+			[]string{"ZADD k " + s + "123001 a " + s + "123000 b"},
+			"RL.ADOPT k", "2",
 			"[1700000000123000 1700000000123000 1700000000124000 1700000000124000]",
 		},
 		"more than a millisecond holds": {
@@ -180,29 +187,42 @@ func TestAdopt(t *testing.T) {
 			"[zlimit:1700000000000000 1700000000 zlimit:1700000000001000 1700000001]",
 		},
 		"a log back in milliseconds": {
-			[]string{"RL.ALLOW k 5 1m COST 2"}, "rl.adopt k back ms", "2",
+			[]string{"RL.ALLOW k 5 1m COST 2"},
+			"rl.adopt k back ms", "2",
 			"[zlimit:1700000000000000 1700000000000 zlimit:1700000000000001 1700000000000]",
 		},
 		"a log back in microseconds": {
-			[]string{"RL.ALLOW k 5 1m COST 2"}, "RL.ADOPT k BACK us", "2",
+			[]string{"RL.ALLOW k 5 1m COST 2"},
+			"RL.ADOPT k BACK us", "2",
 			"[zlimit:1700000000000000 1700000000000000 zlimit:1700000000000001 1700000000000000]",
 		},
 		"a log back in nanoseconds": {
-			[]string{"RL.ALLOW k 5 1m"}, "RL.ADOPT k BACK ns", "1", "[zlimit:1700000000000000 1.7000000000000003e+18]",
+			[]string{"RL.ALLOW k 5 1m"},
+			"RL.ADOPT k BACK ns", "1",
+			"[zlimit:1700000000000000 1.7000000000000003e+18]",
 		},
-		"back already":    {[]string{"ZADD k " + s + " a"}, "RL.ADOPT k BACK s", "0", "[a 1700000000]"},
-		"of another unit": {[]string{"ZADD k " + s + " a"}, "RL.ADOPT k BACK ms", "ERR key holds a sorted set that RL.ALLOW did not write", "[a 1700000000]"},
+		"back already": {[]string{"ZADD k " + s + " a"}, "RL.ADOPT k BACK s", "0", "[a 1700000000]"},
+		"of another unit": {
+			[]string{"ZADD k " + s + " a"},
+			"RL.ADOPT k BACK ms",
+			"ERR key holds a sorted set that RL.ALLOW did not write", "[a 1700000000]",
+		},
 		"no times": {
-			[]string{"ZADD k 1 a " + s + " b"}, "RL.ADOPT k",
-			"ERR key holds a sorted set whose scores are not all unix times of 1973 to 2255 in s, ms, us or ns",
+			[]string{"ZADD k 1 a " + s + " b"},
+			"RL.ADOPT k",
+			"ERR key holds a sorted set whose scores are not all unix times of 1973 to 2255 in s, ms, us " +
+				"or ns",
 			"[a 1 b 1700000000]",
 		},
 		"leases": {
-			[]string{"RL.ACQUIRE k 1 LEASE 1s ID a"}, "RL.ADOPT k", "ERR key holds LEASES state, not LOG",
+			[]string{"RL.ACQUIRE k 1 LEASE 1s ID a"},
+			"RL.ADOPT k", "ERR key holds LEASES state, not LOG",
 			"[a 1700000001000]",
 		},
 		"leases back": {
-			[]string{"RL.ACQUIRE k 1 LEASE 1s ID a"}, "RL.ADOPT k BACK ms", "ERR key holds LEASES state, not LOG",
+			[]string{"RL.ACQUIRE k 1 LEASE 1s ID a"},
+			"RL.ADOPT k BACK ms",
+			"ERR key holds LEASES state, not LOG",
 			"[a 1700000001000]",
 		},
 		"another word": {nil, "RL.ADOPT k s", "ERR syntax error, 's' is not BACK", "[]"},

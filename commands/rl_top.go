@@ -112,8 +112,8 @@ func (c *Ctx) sample(key []byte, denied bool, q limiter.Quota) {
 // databases), skipped (decisions about keys with long names, not counted), others_at_most (the
 // count of any key that is not listed), and keys: the name, the count and how far it may be
 // off, and but for BYTES the limit and the window of the last decision that was counted (null if
-// they are not known), the highest count first. If there are none, note says what is not counted. Only keys of
-// the selected database are listed that the user may read.
+// they are not known), the highest count first. If there are none, note says what is not
+// counted. Only keys of the selected database are listed that the user may read.
 func rlTop(c *Ctx) resp.Value {
 	var q TopQuery
 	by := string(lower(c.Args[1]))

@@ -45,7 +45,7 @@ var upstreamDirectives = []Directive{
 	{
 		Name: "upstream-timeout", Kind: KindInt, Default: "1000", Min: 10, Max: 600_000,
 		Immutable: true, Ours: true,
-		About: "How many milliseconds a node of the upstream may take to answer, or be silent within an answer.",
+		About: "How long a node of the upstream may be silent before and within an answer, in milliseconds.",
 	},
 	{
 		Name: "upstream-queue", Kind: KindInt, Default: "16384", Min: 1, Max: math.MaxInt32, Immutable: true,

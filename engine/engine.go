@@ -186,7 +186,8 @@ func New(o Options) *Engine {
 	e.table = commands.NewTable(
 		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry,
 		commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
-		commands.RateLimits, commands.Databases(e.storage.CancelSave, e.clock.NowUs), commands.Cluster, commands.Bitmaps,
+		commands.RateLimits, commands.Databases(e.storage.CancelSave, e.clock.NowUs),
+		commands.Cluster, commands.Bitmaps,
 		commands.Modules,
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),

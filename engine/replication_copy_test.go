@@ -18,14 +18,17 @@ func onDisk(t *testing.T, disk *crashdisk.Disk, directives ...string) *Engine {
 	still := func() int64 { return 1_700_000_000_000_000 }
 	cfg := config.New()
 	require.NoError(t, cfg.ParseArgs(directives, nil))
-	e := New(Options{Config: cfg, Disk: disk.FS(), Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})})
+	e := New(Options{
+		Config: cfg, Disk: disk.FS(), Clock: clock.New(clock.Sources{Monotonic: still, Wall: still}),
+	})
 	require.NoError(t, e.Open())
 	require.NoError(t, e.Load(func() {}))
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
 
-// TestCopyReachesLogThatStarts loads a master's copy while a log that was switched on waits for a save to end.
+// TestCopyReachesLogThatStarts loads a master's copy while a log that was switched on waits for a save to
+// end.
 func TestCopyReachesLogThatStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from := newRoleEngine()
@@ -33,7 +36,8 @@ func TestCopyReachesLogThatStarts(t *testing.T) {
 		defer s.Close()
 		s.Do(fields("SET k v"))
 		var copied bytes.Buffer
-		require.NoError(t, from.storage.Copy(&copied, nil, func() durable.History { return durable.History{} }))
+		none := func() durable.History { return durable.History{} }
+		require.NoError(t, from.storage.Copy(&copied, nil, none))
 
 		disk := crashdisk.New(1)
 		e := onDisk(t, disk, "--save", "")

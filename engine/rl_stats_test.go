@@ -52,7 +52,8 @@ func TestRLStats(t *testing.T) {
 	require.Equal(t, "OK", do(s, "CONFIG RESETSTAT"))
 	require.Equal(t, "[allowed 0 denied 0 peeked 0 units 0 algorithms [] prefixes ["+
 		"new: [allowed 0 denied 0 peeked 0 units 0 algorithms []] "+
-		"t2: [allowed 0 denied 0 peeked 0 units 0 algorithms []]] note "+commands.CountedDecisions+"]", do(s, "RL.STATS"))
+		"t2: [allowed 0 denied 0 peeked 0 units 0 algorithms []]] note "+commands.CountedDecisions+"]",
+		do(s, "RL.STATS"))
 	do(s, "RL.ALLOW t2:b 5 1m")
 	require.Equal(t, "OK", show(s.Do([][]byte{
 		[]byte("CONFIG"), []byte("SET"), []byte("rl-stats-prefix"), nil,

@@ -253,7 +253,7 @@ func TestTopReset(t *testing.T) {
 func TestTopIsExactWhileCallsAreFew(t *testing.T) {
 	e, clock := newEngine(t)
 	s := newSession(t, e)
-	require.Contains(t, do(s, "RL.TOP DENIED 1"), "keys [] note counted are RL.ALLOW, RL.MALLOW and CL.THROTTLE")
+	require.Contains(t, do(s, "RL.TOP DENIED 1"), "keys [] note "+commands.CountedDecisions)
 	for range 50 {
 		do(s, "RL.ALLOW k 33 1m")
 	}

@@ -110,8 +110,8 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 						for _, burst := range []int64{0, 1, 2, 1_000_000} {
 							if ValidateBurst(q, burst) == nil {
 								gcra := GCRA{state, burst}
-								check(gcra.Decide(nowMs, expireAtMs, q, call), q.Capacity(burst), "GCRA", nowMs, state,
-									expireAtMs, q, burst, call)
+								d := gcra.Decide(nowMs, expireAtMs, q, call)
+								check(d, q.Capacity(burst), "GCRA", nowMs, state, expireAtMs, q, burst, call)
 							}
 						}
 						for _, n := range []int64{1, 3} {

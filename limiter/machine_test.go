@@ -240,7 +240,8 @@ func TestDecisionsAreExact(t *testing.T) {
 					// A limit of 0 denies, whatever the state, and says when that is gone.
 					none := m.copyOf().decide(h.nowMs, Quota{0, h.q.WindowMs}, call)
 					require.Equal(t, Decision{
-						RetryAfterMs: -1, ResetAfterMs: d.ResetAfterMs, Used: none.Used, WindowMs: h.q.WindowMs,
+						RetryAfterMs: -1, ResetAfterMs: d.ResetAfterMs, Used: none.Used,
+						WindowMs: h.q.WindowMs,
 					}, none, at)
 					require.Equal(t, d.Used > 0, none.Used > 0, at)
 					// The new limit admits as many as it leaves, and not one more.

@@ -98,7 +98,8 @@ func newTestEngine(t testing.TB) (*Engine, *commands.Ctx) {
 	}
 	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets,
 		commands.Hashes, commands.Lists, commands.Sets,
-		commands.Databases(func() {}, func() int64 { return 1_795_184_400_123_456 }), e.Commands(), sessionCommands))
+		commands.Databases(func() {}, func() int64 { return 1_795_184_400_123_456 }),
+		e.Commands(), sessionCommands))
 	s := store.New()
 	return e, &commands.Ctx{
 		Store: s, DB: s.DB(0), Proto: resp.RESP2, NowMs: 1_795_184_400_123, NowUs: 1_795_184_400_123_456,

@@ -191,7 +191,8 @@ func TestGatewayDegraded(t *testing.T) {
 		"*5\r\n:0\r\n:2\r\n:0\r\n", "a share of the limit")
 	require.Equal(t, "13", field(t, w, "degraded"))
 	for _, line := range []string{ // not only decisions
-		"RL.RESET l:k", "RL.REFUND l:k 1", "RL.ADOPT l:k", "RL.INFO l:k", "RL.SETTLE l:r a 1", "RL.CANCEL l:r a",
+		"RL.RESET l:k", "RL.REFUND l:k 1", "RL.ADOPT l:k", "RL.INFO l:k",
+		"RL.SETTLE l:r a 1", "RL.CANCEL l:r a",
 		"RL.ACQUIRE l:s 1 LEASE 1m ID a", "RL.RENEW l:s a LEASE 1m", "RL.RELEASE l:s a",
 		"INCREX l:i UBOUND 9",
 	} {

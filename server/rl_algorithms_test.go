@@ -366,13 +366,18 @@ func rlAdopt() []rlScenario {
 		{0, "RL.ALLOW k 3 5s", "[1 3 0 0 5999]"},
 		{0, "RL.ALLOW k 3 5s", "[0 3 0 5999 5999]"},
 		{1, "RL.ADOPT k BACK ms", "3"},
-		{1, "ZRANGEBYSCORE k 1700000000999 1700000000999", "[zlimit:1700000000999000 zlimit:1700000000999001 " +
-			"zlimit:1700000000999002]"},
+		{
+			1, "ZRANGEBYSCORE k 1700000000999 1700000000999",
+			"[zlimit:1700000000999000 zlimit:1700000000999001 zlimit:1700000000999002]",
+		},
 		{1, "RL.ALLOW k 3 5s", "ERR key holds a sorted set that RL.ALLOW did not write"},
 		{1, "RL.ADOPT k BACK s", "ERR key holds a sorted set that RL.ALLOW did not write"},
 		{1, "ZADD z 5 a", "1"},
-		{1, "RL.ADOPT z", "ERR key holds a sorted set whose scores are not all unix times of 1973 to 2255 " +
-			"in s, ms, us or ns"},
+		{
+			1, "RL.ADOPT z",
+			"ERR key holds a sorted set whose scores are not all unix times of 1973 to 2255 in s, ms, " +
+				"us or ns",
+		},
 		{1, "RL.ADOPT none", "0"},
 	}}}
 }

@@ -11,7 +11,8 @@ import (
 // milliseconds.
 func rlScenarios() []rlScenario {
 	return slices.Concat(rlWindows(), rlCosts(), rlExpiry(), rlByHand(), rlRefusals(), rlForeignSets(),
-		rlOptions(), rlAlgorithms(), rlStates(), rlSeveralKeys(), rlKeys(), rlThrottle(), rlNothing(), rlAdopt(),
+		rlOptions(), rlAlgorithms(), rlStates(), rlSeveralKeys(), rlKeys(), rlThrottle(),
+		rlNothing(), rlAdopt(),
 		rlHolds(), rlLeases(), rlIncrEx(), rlTop(), rlSim(), rlExplain())
 }
 

@@ -44,9 +44,9 @@ func (u *Upstream) dialer() func(ctx context.Context, network, addr string) (net
 	}
 }
 
-// A patient connection counts a read deadline from the last byte that has arrived, so that long replies, which a
-// slow network delivers in many parts, are not taken for a node that has failed. Only silence is: for at least
-// the time that was set, and at most twice that.
+// A patient connection counts a read deadline from the last byte that has arrived, so that long replies,
+// which a slow network delivers in many parts, are not taken for a node that has failed. Only silence is: for
+// at least the time that was set, and at most twice that.
 type patient struct {
 	net.Conn
 	span    time.Duration // until the deadline when it was set; 0: there is none
@@ -85,7 +85,8 @@ func (c *patient) Read(p []byte) (int, error) {
 	}
 }
 
-// SyscallConn implements syscall.Conn, by which the client library looks whether a node has closed the connection.
+// SyscallConn implements syscall.Conn, by which the client library looks whether a node has closed the
+// connection.
 func (c *patient) SyscallConn() (syscall.RawConn, error) {
 	if conn, ok := c.Conn.(syscall.Conn); ok {
 		return conn.SyscallConn()

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLongRepliesAreNotSilence reads a reply that arrives in parts, each within the deadline and all together
-// far beyond it, and then waits for one that never comes.
+// TestLongRepliesAreNotSilence reads a reply that arrives in parts, each within the deadline and all
+// together far beyond it, and then waits for one that never comes.
 func TestLongRepliesAreNotSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const span, parts = time.Second, 20

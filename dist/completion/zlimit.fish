@@ -124,7 +124,7 @@ complete -c zlimit-server -l upstream-queue -x -d 'How many commands may wait fo
 complete -c zlimit-server -l upstream-sentinel-password -x -d 'The password of the sentinels'
 complete -c zlimit-server -l upstream-sentinel-user -x -d 'The user as whom the server logs in to the sentinels of its upstream, which know other users than their master'
 complete -c zlimit-server -l upstream-split -x -a 'yes no' -d 'Whether MGET, MSET, DEL, UNLINK, EXISTS and TOUCH of keys in several slots are split, so that they are no longer atomic, instead of being refused with CROSSSLOT'
-complete -c zlimit-server -l upstream-timeout -x -d 'How many milliseconds a node of the upstream may take to answer, or be silent within an answer'
+complete -c zlimit-server -l upstream-timeout -x -d 'How long a node of the upstream may be silent before and within an answer, in milliseconds'
 complete -c zlimit-server -l upstream-tls-ca-cert-file -r -F -d 'Certificates in PEM of the authorities whose certificates of the upstream are accepted'
 complete -c zlimit-server -l upstream-tls-cert-file -r -F -d 'Certificate in PEM that is shown to the upstream'
 complete -c zlimit-server -l upstream-tls-key-file -r -F -d 'Private key of that certificate in PEM'

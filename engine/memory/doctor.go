@@ -71,8 +71,8 @@ var symptoms = []symptom{
 	{
 		"Libraries",
 		func(f *Facts) bool { return f.Libraries.Held > leastWaste && f.Libraries.Held > f.Used/4 },
-		"function libraries hold %s beside used memory, which maxmemory does not see: lua-memory-limit bounds it. " +
-			"Tables that functions keep between calls are lost with the process: use keys.",
+		"function libraries hold %s beside used memory, which maxmemory does not see: lua-memory-limit " +
+			"bounds it. Tables that functions keep between calls are lost with the process: use keys.",
 		func(f *Facts) []any { return []any{Human(f.Libraries.Held)} },
 	},
 	{

@@ -46,8 +46,8 @@ func TestDiagnose(t *testing.T) {
 				"a script of its own: pass them as KEYS and ARGV.")},
 		{"libraries", func(f *Facts) { f.Libraries.Held = 30 << 20 }, report(
 			"Libraries: function libraries hold 30.00M beside used memory, which maxmemory does not see: " +
-				"lua-memory-limit bounds it. Tables that functions keep between calls are lost with the process: " +
-				"use keys.")},
+				"lua-memory-limit bounds it. Tables that functions keep between calls are lost with the " +
+				"process: use keys.")},
 		{"libraries that take little", func(f *Facts) { f.Libraries.Held = 20 << 20 }, none},
 		{"log", func(f *Facts) { f.Use.Log = 20 << 20 }, report(
 			"Log: 20.00M of the append-only log wait to be written: the disk is slower than the writes.")},

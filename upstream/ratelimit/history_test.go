@@ -124,7 +124,8 @@ func (h *history) command() string {
 	case 11:
 		return fmt.Sprint("RL.CANCEL ", log, " ", id)
 	case 12, 17:
-		return fmt.Sprint("RL.ACQUIRE ", h.key("leases"), " ", h.pick("0", "1", "2", "1", "2", "9223372036854775807"),
+		return fmt.Sprint("RL.ACQUIRE ", h.key("leases"), " ",
+			h.pick("0", "1", "2", "1", "2", "9223372036854775807"),
 			" LEASE ", h.pick("10", "60", "1s"), " ID ", h.pick("a", "b", "c"))
 	case 13:
 		return h.pick("RL.RELEASE "+h.key("leases")+" a", "RL.RENEW "+h.key("leases")+" b LEASE 70")
@@ -151,10 +152,11 @@ func (h *history) byHand() string {
 	key := h.pick(modelKeys...)
 	switch h.r.IntN(11) {
 	case 9:
-		return fmt.Sprintf("ZADD times %d%s %x", (h.nowMs-int64(h.r.IntN(90)))/1000, h.pick("", "", ".25"), h.r.IntN(9))
+		return fmt.Sprintf("ZADD times %d%s %x", (h.nowMs-int64(h.r.IntN(90)))/1000,
+			h.pick("", "", ".25"), h.r.IntN(9))
 	case 10:
-		return fmt.Sprintf("ZADD times %d%s %x", h.nowMs-int64(h.r.IntN(90)), h.pick("", "", ".5", "123", "000", "123456"),
-			h.r.IntN(1<<20))
+		return fmt.Sprintf("ZADD times %d%s %x", h.nowMs-int64(h.r.IntN(90)),
+			h.pick("", "", ".5", "123", "000", "123456"), h.r.IntN(1<<20))
 	case 0:
 		return "DEL " + key
 	case 1:

@@ -28,10 +28,12 @@ func init() {
 			},
 			reply: mallowReply,
 		},
-		"rl.reset":   plain("reset", nil, countReply),
-		"rl.refund":  plain("refund", refundArgs, countReply),
-		"rl.info":    plain("info", nil, infoReply),
-		"rl.adopt":   plain("adopt", func(k *Call) [][]byte { return [][]byte{[]byte(k.limit.Unit)} }, countReply),
+		"rl.reset":  plain("reset", nil, countReply),
+		"rl.refund": plain("refund", refundArgs, countReply),
+		"rl.info":   plain("info", nil, infoReply),
+		"rl.adopt": plain("adopt", func(k *Call) [][]byte {
+			return [][]byte{[]byte(k.limit.Unit)}
+		}, countReply),
 		"rl.reserve": plain("reserve", reserveArgs, reserveReply),
 		"rl.settle":  plain("settle", settleArgs, settleReply),
 		"rl.cancel":  plain("settle", settleArgs, cancelReply),

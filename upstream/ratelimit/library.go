@@ -13,7 +13,8 @@ var sources embed.FS
 
 // parts are the files of the library, in their order: a file uses those before it.
 var parts = []string{
-	"prelude", "states", "log", "counters", "buckets", "holds", "leases", "keys", "adopt", "increx", "commands",
+	"prelude", "states", "log", "counters", "buckets", "holds", "leases", "keys", "adopt", "increx",
+	"commands",
 }
 
 // functions are the functions of the library; see commands.lua.

@@ -245,7 +245,8 @@ func (s *Sketch) Reset() {
 // compacted returns a copy with the n highest entries, in as little memory as possible.
 func (s *Sketch) compacted(n int) *Sketch {
 	c := &Sketch{
-		total: s.total, sampled: s.sampled, absent: s.absent, entries: slices.Clone(s.entries), names: s.names,
+		total: s.total, sampled: s.sampled, absent: s.absent,
+		entries: slices.Clone(s.entries), names: s.names,
 	}
 	c.Prune(n)
 	c.entries, c.counts = slices.Clip(slices.Clone(c.entries)), nil
