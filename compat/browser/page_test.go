@@ -213,6 +213,7 @@ func TestPassword(t *testing.T) {
 	b.do(set("key", "k"), chromedp.Click(chromedp.CSS("#inspect button")))
 	b.await(`document.getElementById("explained").children.length > 0`)
 	require.NotContains(t, b.text("#explained"), "cannot be reached")
+	require.Contains(t, b.text("#explained"), "Limit and window are a guess")
 
 	b = open(t, "http://viewer:v@"+s.host+"/", desktop)
 	b.await(`document.getElementById("clients-table").innerText.includes("Your user may not call CLIENT LIST.")`)
