@@ -213,7 +213,7 @@ func (p *pause) finished(b *Blocked) {
 // is blocked.
 func (p *pause) postpones(s *Session, cmd *commands.Command, args [][]byte) bool {
 	kind := pauseKind(p.kind.Load())
-	if kind == pauseNothing || s.resuming || s.monitoring || s.peer.Owner {
+	if kind == pauseNothing || s.resuming || s.monitoring || s.peer.Owner && s.follows == nil {
 		return false
 	}
 	least := pauseAll

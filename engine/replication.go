@@ -180,7 +180,7 @@ func (e *Engine) followMaster(host string, port int, promoted func(accepted bool
 	e.store.KeepExpired(store.WhileFollowing, true)
 	r.master.KillAll()
 	addr := joinAddr(host, port)
-	f := &follower{engine: e, epoch: r.epoch.Load()}
+	f := &follower{engine: e, epoch: r.epoch.Load(), woken: make(chan struct{}, 1)}
 	link := replication.NewLink(replication.LinkOptions{
 		Addr: addr, Dial: e.options.Dial, Settings: e.linkSettings,
 		Follower: f, NowUs: e.clock.MonotonicUs, Log: e.logReplication, Promoted: promoted,
@@ -256,6 +256,8 @@ type follower struct {
 	epoch   int64
 	session *Session // runs the commands of the stream
 	raw     []byte   // what has arrived of the transaction under way
+
+	woken chan struct{} // buffered; signalled when the session's wait has ended
 }
 
 // over reports whether the master is the server's master no longer.
@@ -315,8 +317,14 @@ var (
 
 // Apply runs a command of the stream. One that cannot be carried out ends the history: what the server has
 // from there on is in none.
-func (f *follower) Apply(args [][]byte, raw []byte) error {
+func (f *follower) Apply(args [][]byte, raw []byte, stop <-chan struct{}) error {
 	e := f.engine
+	if b := f.postpone(args); b != nil {
+		if !f.await(b, stop) {
+			return replication.ErrClosed
+		}
+		defer e.pause.finished(b)
+	}
 	if f.over() {
 		return errNotMaster
 	}
@@ -334,6 +342,42 @@ func (f *follower) Apply(args [][]byte, raw []byte) error {
 		return nil
 	}
 	return f.inRole(f.commit) // it needed no shards
+}
+
+// postpone returns the wait of a command of the stream that a pause postpones, or nil.
+func (f *follower) postpone(args [][]byte) *Blocked {
+	s := f.session
+	if len(args) == 0 || !f.engine.pause.on() {
+		return nil
+	}
+	cmd, _ := f.engine.table.ResolveOwn(args)
+	if cmd == nil || !f.engine.pause.postpones(s, cmd, args) {
+		return nil
+	}
+	s.postponed = false
+	return s.blocked.Load()
+}
+
+// await waits for the turn of a postponed command. It reports false if stop is closed before.
+func (f *follower) await(b *Blocked, stop <-chan struct{}) bool {
+	for !b.Over() {
+		select {
+		case <-f.woken:
+		case <-stop:
+			f.session.stopWaiting()
+			return false
+		}
+	}
+	f.session.leaveQueues(b, false)
+	return true
+}
+
+// wake lets await look again.
+func (f *follower) wake() {
+	select {
+	case f.woken <- struct{}{}:
+	default:
+	}
 }
 
 // run runs a command of the stream.

@@ -12,7 +12,7 @@ import (
 // newMasterSession returns the session that runs what a master sends. CLIENT LIST shows it while the link
 // follows the stream.
 func (e *Engine) newMasterSession(f *follower, addr string) *Session {
-	s := e.newSession(Peer{Addr: addr, Owner: true, Kill: f.drop})
+	s := e.newSession(Peer{Addr: addr, Owner: true, Kill: f.drop, Wake: f.wake})
 	s.follows = f
 	s.tracking.Init(&e.tracking, s.id, &s.subscriber)
 	s.ctx.DBIndex = e.repl.stream.Status().DB

@@ -52,7 +52,7 @@ func TestFormerMasterChangesNothing(t *testing.T) {
 	e := newRoleEngine()
 	f := e.newFollower(t)
 	ping := replication.Command("PING")
-	require.NoError(t, f.Apply([][]byte{[]byte("PING")}, ping))
+	require.NoError(t, f.Apply([][]byte{[]byte("PING")}, ping, nil))
 	require.EqualValues(t, len(ping), e.repl.stream.Position().Offset)
 	e.repl.stream.Tell(ping)
 	require.EqualValues(t, len(ping), e.repl.stream.Position().Offset, "a replica's own pings")
@@ -62,7 +62,7 @@ func TestFormerMasterChangesNothing(t *testing.T) {
 	require.ErrorIs(t, f.Continue(replication.NewID()), errNotMaster)
 	for _, name := range []string{"PING", "SELECT 1", "FLUSHALL"} {
 		args := fields(name)
-		require.ErrorIs(t, f.Apply(args, ping), errNotMaster)
+		require.ErrorIs(t, f.Apply(args, ping, nil), errNotMaster)
 		f.raw = append(f.raw, ping...)
 		require.ErrorIs(t, f.inRole(f.commit), errNotMaster)
 	}
@@ -78,7 +78,7 @@ func TestMasterSessionIsCountedWhileItIsUp(t *testing.T) {
 	for range 3 {
 		f.Connected(true)
 		for _, line := range []string{"MULTI", "SET k v", "SET k w"} {
-			require.NoError(t, f.Apply(fields(line), []byte(line)))
+			require.NoError(t, f.Apply(fields(line), []byte(line), nil))
 		}
 		f.Idle()
 		require.Greater(t, e.MemoryUse().Clients, before+sessionBytes)
@@ -92,10 +92,10 @@ func TestMasterSessionIsCountedWhileItIsUp(t *testing.T) {
 func TestForeignCommandEndsHistory(t *testing.T) {
 	e := newRoleEngine()
 	f := e.newFollower(t)
-	require.NoError(t, f.Apply(fields("SET k v"), replication.Command("SET", "k", "v")))
+	require.NoError(t, f.Apply(fields("SET k v"), replication.Command("SET", "k", "v"), nil))
 	_, ok := f.Position()
 	require.True(t, ok)
-	require.ErrorIs(t, f.Apply(fields("XADD k * a b"), []byte("...")), replication.ErrForeign)
+	require.ErrorIs(t, f.Apply(fields("XADD k * a b"), []byte("..."), nil), replication.ErrForeign)
 	_, ok = f.Position()
 	require.False(t, ok)
 }

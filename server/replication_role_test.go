@@ -384,3 +384,57 @@ func TestClientTypeMaster(t *testing.T) {
 		f.until(func() bool { return replica.do(t, "CLIENT LIST TYPE master") == "$0\r\n" })
 	})
 }
+
+// TestPauseHoldsTheMaster: CLIENT PAUSE WRITE on a replica holds the first write of its master and all that
+// follows. The link stays, and what is held is in no history until it has run.
+func TestPauseHoldsTheMaster(t *testing.T) {
+	t.Parallel()
+	pairings(t, func(t *testing.T, f *fabric, master, replica *node) {
+		f.follow(replica, master)
+		hold := func(line string) {
+			t.Helper()
+			replica.fill(t, "CLIENT PAUSE 1000000 WRITE")
+			master.fill(t, line, "MULTI", "INCR n", "INCR n", "EXEC")
+			f.until(func() bool {
+				fields, _ := replica.info(t, "replication")
+				read, _ := strconv.ParseInt(fields["slave_read_repl_offset"], 10, 64)
+				at, _ := strconv.ParseInt(fields["slave_repl_offset"], 10, 64)
+				return read > at
+			}, "nothing is held")
+		}
+		hold("SET k held")
+		require.Equal(t, "$-1", replica.do(t, "GET k"))
+		require.Regexp(t, ` flags=Mb `, replica.do(t, "CLIENT LIST TYPE master"))
+		clients, _ := replica.info(t, "clients")
+		require.Equal(t, "1", clients["blocked_clients"])
+		require.Equal(t, ":0", f.wait(master.wire, "1", "1"), "it is not confirmed")
+		replica.jumpOurs(t, 61*time.Second) // past repl-timeout
+		for range 20 {
+			f.tick()
+		}
+		require.Equal(t, "up", replica.field(t, "master_link_status"))
+
+		if replica.kind == ours { // a redis-server asks for a copy then, and loads it
+			require.Equal(t, ":1", replica.do(t, "CLIENT KILL TYPE master"))
+			f.until(func() bool { // it continues at what has run
+				_, partial := master.counts(t)
+				return partial == "1" && replica.field(t, "master_link_status") == "up"
+			})
+			require.Equal(t, "$-1", replica.do(t, "GET k"))
+		}
+		replica.fill(t, "CLIENT UNPAUSE")
+		f.requireSame(replica, master)
+		require.Equal(t, "$1\r\n2", replica.do(t, "GET n"))
+
+		hold("SET dropped v")
+		replica.fill(t, "REPLICAOF NO ONE", "CLIENT UNPAUSE", "SET own v")
+		require.Equal(t, "*3", replica.do(t, "KEYS *")[:2], "k, n and own")
+		clients, _ = replica.info(t, "clients")
+		require.Equal(t, "0", clients["blocked_clients"])
+		full, _ := master.counts(t)
+		require.Equal(t, "1", full)
+
+		f.follow(replica, master)
+		hold("SET k last") // the server ends all the same
+	})
+}

@@ -33,8 +33,8 @@ type Follower interface {
 	Load(f io.ReaderAt, size int64, at Position, progress func()) error
 
 	// Apply runs a command of the stream. raw is how it arrived; without args it is an empty line.
-	// Position stays where it is within a transaction.
-	Apply(args [][]byte, raw []byte) error
+	// Position stays where it is within a transaction. Apply may wait, but returns soon after stop is closed.
+	Apply(args [][]byte, raw []byte, stop <-chan struct{}) error
 
 	// Spool returns a place for a copy.
 	Spool() (Spool, error)

@@ -121,7 +121,7 @@ func (k *keeper) Load(f io.ReaderAt, size int64, at Position, progress func()) e
 	return nil
 }
 
-func (k *keeper) Apply(args [][]byte, raw []byte) error {
+func (k *keeper) Apply(args [][]byte, raw []byte, _ <-chan struct{}) error {
 	if k.refuse != nil {
 		if err := k.refuse(args); err != nil {
 			return err

@@ -34,6 +34,8 @@ type Link struct {
 	read    int64         // of the copy
 	closing bool
 	acked   int64 // real time, in seconds
+
+	applying bool // a command is being applied: nothing is read meanwhile
 }
 
 // retryUs is how long after the beginning of an attempt the next one may begin.
@@ -135,6 +137,10 @@ func (l *Link) Tick() {
 		if second := nowUs / 1_000_000; second != l.acked {
 			l.acked = second
 			l.ack()
+		}
+		if l.applying {
+			l.lastUs.Store(nowUs)
+			return
 		}
 	}
 	if nowUs-l.lastUs.Load() > timeoutUs {
@@ -249,7 +255,7 @@ func (l *Link) attempt() error {
 		defer close(done)
 		l.acker(conn, over)
 	}()
-	err = l.follow(in)
+	err = l.follow(in, cancel)
 	l.o.Follower.Connected(false)
 	close(over)
 	_ = conn.Close() // so that acker does not wait
@@ -290,8 +296,8 @@ func (l *Link) online(offset int64) {
 	l.ack()
 }
 
-// follow applies the stream until the connection ends.
-func (l *Link) follow(in *bufio.Reader) error {
+// follow applies the stream until the connection ends or stop is closed.
+func (l *Link) follow(in *bufio.Reader, stop <-chan struct{}) error {
 	p := parser{in: in}
 	for {
 		if in.Buffered() == 0 {
@@ -302,19 +308,34 @@ func (l *Link) follow(in *bufio.Reader) error {
 			return err
 		}
 		wanted := len(c.args) == 3 && equalFold(c.args[0], "REPLCONF") && equalFold(c.args[1], "GETACK")
-		if err := l.o.Follower.Apply(c.args, c.raw); err != nil {
+		l.beginApply(len(c.raw))
+		err = l.o.Follower.Apply(c.args, c.raw, stop)
+		l.endApply()
+		if err != nil {
 			return err
 		}
-		at, ok := l.o.Follower.Position()
-		l.mu.Lock()
-		l.offset += int64(len(c.raw))
-		if ok {
-			l.applied = min(at.Offset, l.offset)
-		}
-		l.mu.Unlock()
 		if wanted {
 			l.ack()
 		}
+	}
+}
+
+// beginApply counts a command that has arrived.
+func (l *Link) beginApply(size int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.offset += int64(size)
+	l.applying = true
+}
+
+// endApply notes what was applied.
+func (l *Link) endApply() {
+	at, ok := l.o.Follower.Position()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.applying = false
+	if ok {
+		l.applied = min(at.Offset, l.offset)
 	}
 }
 

@@ -48,11 +48,11 @@ func (g *guard) Load(f io.ReaderAt, size int64, at Position, progress func()) er
 	return g.keeper.Load(f, size, at, progress)
 }
 
-func (g *guard) Apply(args [][]byte, raw []byte) error {
+func (g *guard) Apply(args [][]byte, raw []byte, stop <-chan struct{}) error {
 	if g.ended() {
 		return ErrClosed
 	}
-	return g.keeper.Apply(args, raw)
+	return g.keeper.Apply(args, raw, stop)
 }
 
 func (g *guard) ended() bool {
