@@ -86,7 +86,8 @@ func (e *Engine) info(c *commands.Ctx) resp.Value {
 // clientFacts returns the facts of section Clients.
 func (e *Engine) clientFacts() info.ClientFacts {
 	f := info.ClientFacts{
-		Sessions: e.Sessions(), Tracking: e.tracking.Clients(), Subscribed: e.subscribers(),
+		Sessions: max(e.Sessions()-e.repl.master.Count(), 0), // one may have closed in between
+		Tracking: e.tracking.Clients(), Subscribed: e.subscribers(),
 		Awaited: e.store.WaitedKeys(),
 	}
 	f.LargestInput, f.LargestOutput = e.largestBuffers()

@@ -309,6 +309,8 @@ func TestSaveWhileCopyIsSent(t *testing.T) {
 	_, err = c.Write([]byte("REPLCONF capa eof\r\nSYNC\r\n"))
 	require.NoError(t, err)
 	f.until(func() bool { return strings.Contains(master.field(t, "slave0"), "state=send_bulk") })
+	persistence, _ := master.info(t, "persistence")
+	require.Equal(t, "0", persistence["rdb_bgsave_in_progress"], "as docs/info.md says")
 	require.Equal(t, "+Background saving started", master.do(t, "BGSAVE"))
 	w := master.dial(t)
 	require.NoError(t, w.send(wordsOf(t, "SAVE")))
@@ -382,6 +384,44 @@ func TestClientTypeMaster(t *testing.T) {
 		require.Equal(t, []string{"1", "2"}, []string{full, partial})
 		replica.fill(t, "REPLICAOF NO ONE")
 		f.until(func() bool { return replica.do(t, "CLIENT LIST TYPE master") == "$0\r\n" })
+	})
+}
+
+// TestReplicasAreNoClients: connected_clients is without replicas, but with a master.
+func TestReplicasAreNoClients(t *testing.T) {
+	t.Parallel()
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		master, replica := f.node(k), f.node(k)
+		f.follow(replica, master)
+		for n, want := range map[*node]string{master: "1", replica: "2"} {
+			fields, _ := n.info(t, "clients")
+			require.Equal(t, want, fields["connected_clients"])
+		}
+	})
+}
+
+// TestExpiredKeysOfSnapshot: a master that continues its history counts the keys of its snapshot that have
+// expired, and a replica keeps them.
+func TestExpiredKeysOfSnapshot(t *testing.T) {
+	t.Parallel()
+	kinds(t, func(t *testing.T, f *fabric, k kind) {
+		dir := t.TempDir()
+		master, replica := f.nodeOn(k, disk.OS(dir), "--dir", dir), f.node(k)
+		f.follow(replica, master)
+		master.fill(t, "SET stays v", "SET goes v PX 1", "SAVE")
+		for _, c := range []struct{ directive, expired, loaded string }{
+			{"127.0.0.1 1", "0", "2"}, {"no one", "1", "1"},
+		} {
+			again := f.nodeOn(k, disk.OS(dir), "--dir", dir, "--replicaof", c.directive)
+			fields, _ := again.info(t, "persistence")
+			require.Equal(t, c.expired, fields["rdb_last_load_keys_expired"], c.directive)
+			require.Equal(t, c.loaded, fields["rdb_last_load_keys_loaded"], c.directive)
+			require.Equal(t, master.field(t, "master_replid"), again.field(t, "master_replid"+
+				map[string]string{"no one": "2"}[c.directive]))
+			f.until(func() bool { return again.call(t, "EXISTS", "goes") == ":0" })
+			again.end()
+			f.nodes = f.nodes[:len(f.nodes)-1]
+		}
 	})
 }
 

@@ -64,7 +64,8 @@ func (s *Storage) Commands() []commands.Command {
 			Name: "bgsave", Arity: -1, Flags: jobFlags,
 			Group: "server", Since: "1.0.0", Complexity: "O(1)",
 			Syntax: "[SCHEDULE]", Handler: s.bgSave,
-			Summary: "Saves a snapshot in the background.",
+			Summary:   "Saves a snapshot in the background.",
+			Deviation: "it waits for a copy that is sent to replicas, instead of an error",
 		},
 		{
 			Name: "lastsave", Arity: 1, Flags: commands.Loading | commands.Stale | commands.Fast,

@@ -157,25 +157,27 @@ func (l *loader) logSkipped() {
 	}
 }
 
-// snapshot reads Redis' binary form. If the snapshot is all there is, it leaves
-// out expired keys; commands that follow a snapshot, in a log or a history, may
-// refer to them.
+// snapshot reads Redis' binary form. If the snapshot is all there is and the server
+// is a master, expired keys are counted as such and left out. In a history they are
+// left to the first Tick, which tells replicas; commands that follow a snapshot in a
+// log may refer to them.
 func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, error) {
 	s := l.storage
 	s.loaded.keys.Store(0)
 	s.loaded.expired.Store(0)
 	s.loaded.skipped.Store(0)
 	nowMs := s.clock.NowUs() / 1000
+	expires := alone && len(s.cfg.Strings("replicaof")) != 2
 	h := rdb.Handler{
 		Key: func(db int, key []byte, expireAtMs int64, value any) error {
 			if s.cancelLoad.Load() {
 				return ErrClosing
 			}
-			if alone && l.history.ID == "" && expireAtMs != 0 && expireAtMs < nowMs {
-				s.loaded.expired.Add(1)
+			if !expires || expireAtMs == 0 || expireAtMs >= nowMs {
+				s.loaded.keys.Add(1)
+			} else if s.loaded.expired.Add(1); l.history.ID == "" {
 				return nil
 			}
-			s.loaded.keys.Add(1)
 			if err := l.put(db, key, value, expireAtMs); err != nil {
 				return err
 			}

@@ -174,6 +174,13 @@ func (m *Master) Replicas() []ReplicaStatus {
 	return out
 }
 
+// Count returns how many replicas there are.
+func (m *Master) Count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.replicas)
+}
+
 // Counts returns how many full copies and partial resynchronizations were begun, and how many partial
 // ones were refused.
 func (m *Master) Counts() (full, partial, refused int64) {
