@@ -95,15 +95,15 @@ var Constant = []Note{
 		"0: nothing is forked.",
 	},
 	{
-		"Persistence", "rdb_bgsave_in_progress rdb_saves rdb_last_bgsave_status rdb_last_bgsave_time_sec " +
+		"Persistence", "rdb_bgsave_in_progress rdb_last_bgsave_status rdb_last_bgsave_time_sec " +
 			"rdb_current_bgsave_time_sec",
-		"Saves only: in Redis a copy for replicas is one, too. Here BGSAVE during a copy is not refused but " +
-			"waits for its end.",
+		"Saves only: in Redis a copy for replicas is one, too. Here BGSAVE during a copy is not refused " +
+			"but waits for its end.",
 	},
 	{
 		"Replication", "slave*",
 		"state is send_bulk from the first byte of a copy until the replica has loaded it; Redis says " +
-			"wait_bgsave while a copy is made and sent without a file, and online when all is sent.",
+			"wait_bgsave while it sends a copy without a file.",
 	},
 	{
 		"Stats", "total_net_repl_input_bytes total_net_repl_output_bytes instantaneous_input_repl_kbps " +
