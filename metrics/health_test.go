@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,22 +50,16 @@ func TestProbes(t *testing.T) {
 	require.NoError(t, e.Load(func() {}))
 	check(http.StatusOK, "ready\n")
 
-	woke := make(chan struct{}, 1)
-	s := e.NewSession(engine.Peer{Local: true, Wake: func() {
-		select {
-		case woke <- struct{}{}:
-		default:
-		}
-	}})
+	s := e.NewSession(engine.Peer{Local: true})
 	defer s.Close()
-	save := func() { // it runs beside its session
-		do(s, "SAVE")
-		for s.Blocked() != nil {
-			if s.Ready() {
-				s.Resume()
-			} else {
-				<-woke
+	save := func() {
+		do(s, "BGSAVE")
+		for {
+			info := s.Do([][]byte{[]byte("INFO"), []byte("persistence")})
+			if !strings.Contains(info.Str(), "rdb_bgsave_in_progress:1") {
+				return
 			}
+			runtime.Gosched()
 		}
 	}
 	do(s, "SET k v")

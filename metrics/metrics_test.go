@@ -179,7 +179,7 @@ func TestFullness(t *testing.T) {
 		"RL.ALLOW t1:a 10 1h COST 7", "RL.ALLOW t1:a 10 1h COST 2", // 0.9, and 0.9 denied
 		"RL.ALLOW t1:a 10 1h COST 2 ATMOST",         // 1, granted one
 		"RL.ALLOW t1:a 10 1h", "RL.ALLOW t1:a 2 1h", // denied when full, and above a lowered limit
-		"RL.ALLOW t1:a 10 1h PEEK", "RL.ALLOW t1:a 0 1h ", // no decisions
+		"RL.ALLOW t1:a 10 1h PEEK", "RL.ALLOW t1:a -1 1h ", // no decisions
 		"RL.ALLOW t1:f 4 1h ALGO FIXED COST 2",                                             // 0.5
 		"RL.ALLOW t1:g 9 1h ALGO GCRA 2",                                                   // 0.5
 		"CL.THROTTLE t2:g 3 1 60", "CL.THROTTLE t2:g 3 1 60 9", "CL.THROTTLE t2:g2 0 1 60", // 0.25 twice, 1

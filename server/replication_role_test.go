@@ -408,6 +408,10 @@ func TestExpiredKeysOfSnapshot(t *testing.T) {
 		dir := t.TempDir()
 		master, replica := f.nodeOn(k, disk.OS(dir), "--dir", dir), f.node(k)
 		f.follow(replica, master)
+		f.until(func() bool { // in Redis the copy is a save until its process has been waited for
+			fields, _ := master.info(t, "persistence")
+			return fields["rdb_bgsave_in_progress"] == "0"
+		})
 		master.fill(t, "SET stays v", "SET goes v PX 1", "SAVE")
 		for _, c := range []struct{ directive, expired, loaded string }{
 			{"127.0.0.1 1", "0", "2"}, {"no one", "1", "1"},
