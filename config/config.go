@@ -21,7 +21,7 @@ type Config struct {
 	renames []Rename     // in the order of their lines
 	hooks   []hook       // in the order of their registration
 
-	initial map[int]value // protected by setMu: what directives were before Set changed them first
+	initial map[int]value // protected by setMu: what directives were before SetAs changed them first
 }
 
 // New returns a Config with the default values.

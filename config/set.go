@@ -31,11 +31,11 @@ func (e *SetError) Reply() string {
 	return "ERR " + strings.NewReplacer("\r", " ", "\n", " ").Replace(e.Error())
 }
 
-// Set implements CONFIG SET: alternating names and values. It sets all of them, or
-// none and returns a *SetError. Then it calls the functions of Follow, and those of
-// OnChange for changed directives, in the order of the pairs, and returns after
-// them. It refuses protected directives: see SetAs.
-func (c *Config) Set(pairs [][]byte) error { return c.SetAs(Setter{}, pairs) }
+// Set sets directives as CONFIG SET does: alternating names and values. It sets all of
+// them, or none and returns a *SetError. Then it calls the functions of Follow, and those
+// of OnChange for changed directives, in the order of the pairs, and returns after them.
+// It refuses protected directives: see SetAs.
+func (c *Config) Set(pairs [][]byte) error { return c.set(Setter{}, pairs, false) }
 
 // A Setter says what may be set.
 type Setter struct {
@@ -46,8 +46,10 @@ type Setter struct {
 // ErrLoading is returned by SetAs for directives that cannot be set while files are loaded.
 var ErrLoading = errors.New("files are being loaded")
 
-// SetAs is Set for a Setter.
-func (c *Config) SetAs(by Setter, pairs [][]byte) error {
+// SetAs is Set for a Setter. Restore undoes it.
+func (c *Config) SetAs(by Setter, pairs [][]byte) error { return c.set(by, pairs, true) }
+
+func (c *Config) set(by Setter, pairs [][]byte, restored bool) error {
 	if len(pairs) == 0 || len(pairs)%2 != 0 {
 		return &SetError{}
 	}
@@ -67,11 +69,11 @@ func (c *Config) SetAs(by Setter, pairs [][]byte) error {
 	if err := c.runOnTry(changed, before); err != nil {
 		return err
 	}
-	if c.initial == nil {
+	if restored && c.initial == nil {
 		c.initial = make(map[int]value)
 	}
 	for _, n := range changed {
-		if _, ok := c.initial[n.index]; !ok {
+		if _, ok := c.initial[n.index]; !ok && restored {
 			c.initial[n.index] = before[n.index]
 		}
 	}
@@ -79,8 +81,8 @@ func (c *Config) SetAs(by Setter, pairs [][]byte) error {
 	return nil
 }
 
-// Restore gives the directives that Set has changed the values that they had before, as Set does: all of
-// them, or none and an error.
+// Restore gives the directives that SetAs has changed the values that they had before, as Set does: all of
+// them, or none and an error. What Set has changed, such as a port that was chosen, stays.
 func (c *Config) Restore() error {
 	c.setMu.Lock()
 	defer c.setMu.Unlock()
