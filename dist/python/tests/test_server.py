@@ -173,9 +173,9 @@ def test_reset():
         server.clock.freeze()
         server.clock.set(NOON)
         server.execute("SET", "k", "v")
-        server.faults.inject("loading")
         server.execute("CONFIG", "SET", "maxmemory", "1mb")
         server.execute("ACL", "SETUSER", "other", "on", "nopass")
+        server.faults.inject("loading")
         server.reset()
         assert server.execute("DBSIZE") == 0
         assert server.execute("CONFIG", "GET", "maxmemory") == ["maxmemory", "0"]
