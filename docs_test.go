@@ -23,7 +23,7 @@ type tree struct {
 	paths    map[string]bool     // files, directories, and records without their titles
 	bases    map[string][]string // paths by their last component
 	tests    map[string][]string // names of tests, benchmarks and fuzz targets by directory
-	words    map[string]bool     // words of the files that are no pages
+	words    map[string]bool     // words in all files except pages
 	declared map[string]bool     // of Go: Type, Type.Method and Type.Field
 	pages    map[string]string
 	code     map[string]string // Go files

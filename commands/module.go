@@ -2,10 +2,10 @@ package commands
 
 import "github.com/zlimit/zlimit/resp"
 
-// Modules is the row of MODULE: there are none, and clients ask.
+// Modules is the row of MODULE. Clients ask for the list, which is always empty.
 var Modules = []Command{{
 	Name: "module", Arity: -2, Group: "server", Since: "4.0.0", Complexity: "Depends on subcommand.",
-	Summary: "Lists modules, of which there are none.",
+	Summary: "Lists modules: always none.",
 	Subs: []Command{
 		Help("server", "5.0.0"),
 		{

@@ -24,8 +24,8 @@ var rlAdoptRows = []Command{{
 
 // RL.ADOPT key [BACK unit]
 //
-// The reply is the number of members converted, 0 if the key does not exist or is what it
-// would become. The deadline stays. A hit counts at least as long as before: a whole second
+// The reply is the number of members converted: 0 if the key does not exist or already has
+// the form asked for. The deadline stays. A hit counts at least as long as before: a whole second
 // becomes its last millisecond, a fraction is rounded up, and so is a unit of the log that
 // becomes a time in seconds.
 func rlAdopt(c *Ctx) resp.Value {
@@ -54,8 +54,8 @@ func rlAdopt(c *Ctx) resp.Value {
 	return resp.Int(int64(members))
 }
 
-// adopted returns what the sorted set in n becomes: a log, or times in the unit back if
-// that is not nil. If there is nothing to do it returns no set, but the reply.
+// adopted converts the sorted set in n to a log, or to times in the unit back if that is not
+// nil. If it converts nothing, it returns a nil set and the reply.
 func (c *Ctx) adopted(n *store.Node, back *scoreUnit) (to *zset.Set, reply resp.Value) {
 	from := store.ZSetOf(n)
 	if from == nil || isLeaseSet(n, from) {

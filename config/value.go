@@ -126,7 +126,7 @@ func (d *Directive) parseEnum(arg string) (value, error) {
 	return value{}, errors.New("argument(s) must be one of the following: " + strings.Join(d.Values, ", "))
 }
 
-// parseShutdown parses options of SHUTDOWN, of which there is at least one.
+// parseShutdown parses one or more options of SHUTDOWN.
 func (d *Directive) parseShutdown(args []string) (value, error) {
 	has := make(map[string]bool)
 	for _, arg := range args {

@@ -21,7 +21,7 @@ func TestRLStats(t *testing.T) {
 		"RL.ALLOW t1:vip:a 5 1m COST 3",
 		"RL.ALLOW t1: 5 1m ALGO FIXED", "RL.ALLOW t1 5 1m", "RL.ALLOW other 5 1m", "CL.THROTTLE t2:g 5 5 60",
 		"RL.MALLOW 3 t1:m 5 1m t2:m 2 1m other 9 1m COST 2", "RL.MALLOW 2 t1:m 5 1m t2:m 2 1m",
-		"RL.ALLOW t1:a -1 1m", "RL.ALLOW t1:a", // errors are no decisions
+		"RL.ALLOW t1:a -1 1m", "RL.ALLOW t1:a", // errors do not count as decisions
 	} {
 		do(s, line)
 	}

@@ -9,8 +9,8 @@ type Quota struct {
 	WindowMs int64
 }
 
-// growsAfter returns how many of the units used must leave before Remaining grows: more
-// than the excess over a lowered limit. It returns 0 if Remaining does not grow.
+// growsAfter returns how many of the used units must leave before Remaining grows: at least
+// 1, and one more than the excess over a lowered limit. It returns 0 if Remaining does not grow.
 func (q Quota) growsAfter(used int64) int64 {
 	if used == 0 || q.Limit == 0 {
 		return 0

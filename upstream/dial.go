@@ -67,7 +67,7 @@ func (c *patient) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// Read implements net.Conn. What is not long costs no more calls of the system.
+// Read implements net.Conn. It makes no additional system calls unless the deadline passes.
 func (c *patient) Read(p []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(p)

@@ -63,8 +63,8 @@ func (x *unit) destination(t *topology) *node {
 	return t.master(x.slot)
 }
 
-// dropOvertaken ends the refused units of a round of which a later one of their keys has run, unless both
-// only read: sent again they would run behind it.
+// dropOvertaken fails refused units that a later unit with the same key has overtaken, unless both only
+// read. Sending them again would run them out of order.
 func dropOvertaken(units []*unit) {
 	ran := make(map[dbKey]bool) // whether anything of them has written
 	for i := len(units) - 1; i >= 0; i-- {
