@@ -16,7 +16,7 @@ REPLICATED ?= 14000
 .DEFAULT_GOAL := help
 
 .PHONY: help build test race steady fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
-	abuse browser sentinel cluster clusters soak record pgo tidy image release dist packages packages-test
+	abuse browser sentinel cluster clusters soak record picture pgo tidy image release dist packages packages-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,26 +26,30 @@ build: ## build ./zlimit-server
 
 test: ## the tests: needs Go and nothing else
 	$(GO) test ./...
+	$(GO) test -C lab ./...
 
 race: ## the tests under the race detector
 	$(GO) test -race -pgo=off -timeout 20m ./...
+	$(GO) test -C lab -race -pgo=off -timeout 20m ./...
 
 steady: ## the tests of server, cmd/zlimit-server and engine TIMES (20) times, beside a load on every core
 	@for core in $$(seq $$(getconf _NPROCESSORS_ONLN)); do while kill -0 $$$$ 2>/dev/null; do :; done & done; \
 	$(GO) test -pgo=off -count $(TIMES) -timeout 5h ./server ./cmd/zlimit-server ./engine
 
 fuzz: ## search with every fuzz target for FUZZTIME (20s); make test replays the seeds and what was found
-	@set -e; for pkg in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	@set -e; for module in . lab; do for pkg in $$($(GO) list -C $$module ./...); do \
+		for target in $$($(GO) test -C $$module -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 			echo "== $$pkg $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -pgo=off $$pkg; \
+			$(GO) test -C $$module -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -pgo=off $$pkg; \
 		done; \
-	done
+	done; done
 
 lint: ## formatting, vet and the linter
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
+	$(GO) vet -C lab ./...
+	cd lab && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
 
 vulncheck: ## known vulnerabilities of the modules and of Go's library (needs the network)
 	@GO="$(GO)" .ci/vulncheck
@@ -69,17 +73,16 @@ browser: ## the page in a headless Chromium (needs Debian's package chromium)
 	$(GO) test -C compat/browser ./...
 
 difftest: build ## 200,000 random commands, here and on redis-server, byte for byte
-	$(GO) test -C difftest ./...
-	$(GO) run -C difftest . -server ../zlimit-server -n 200000 -seed $(SEEDS)
-	$(GO) run -C difftest . -server ../zlimit-server -n 40000 -seed $(SEEDS) -quiet \
+	$(GO) run -C lab ./difftest -server ../zlimit-server -n 200000 -seed $(SEEDS)
+	$(GO) run -C lab ./difftest -server ../zlimit-server -n 40000 -seed $(SEEDS) -quiet \
 		-family observe,zset,hash,set,list,string,bits,keys,sort,tx,lua,conn
-	$(GO) run -C difftest . -server ../zlimit-server -n $(REPLICATED) -seed $(SEEDS) -quiet -replicas
+	$(GO) run -C lab ./difftest -server ../zlimit-server -n $(REPLICATED) -seed $(SEEDS) -quiet -replicas
 
 crash: ## 240 kills by SIGKILL under load, in every appendfsync mode; what comes back is what was acknowledged
 	$(GO) test ./cmd/zlimit-server -run 'Kill|Journal' -count 1 -timeout 30m -v -kills 240 -killseed $$(date +%s)
 
 abuse: ## what other clients notice of abuse, here and on redis-server (needs redis-server)
-	$(GO) run ./bench/abuse
+	$(GO) run -C lab ./abuse/measure
 
 sentinel: ## ten failovers of each kind by redis-sentinel, here and on redis-server (needs redis-sentinel); 35 minutes
 	$(GO) run -C compat/run . --tests --only sentinel
@@ -94,10 +97,13 @@ clusters: ## gateways over clusters: the libraries, and five of each fault as a 
 	$(GO) test -C compat/cluster -count=1 -timeout 60m -v -run 'TestFaults' . -rounds 5 -between 5ms
 
 soak: ## mixed load for SOAKTIME (10m); memory, goroutines and descriptors must end where they began
-	$(GO) run ./bench/soak -time $(SOAKTIME)
+	$(GO) run -C lab ./soak -time $(SOAKTIME)
 
 record: ## record the transcripts of redis-server anew (needs redis-server 7.0.15 and libfaketime)
 	$(GO) test ./server -run TestTranscripts -record
+
+picture: ## draw docs/traffic.svg: what each algorithm admits of three loads
+	$(GO) run -C lab ./picture >docs/traffic.svg
 
 pgo: ## record the profile that the server is built with, from what limiters send over loopback
 	$(GO) test ./server -run '^$$' -bench "Pipelined/(allow|evalsha|library)" -benchtime 3000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null

@@ -39,12 +39,8 @@ var mayImport = map[string][]string{
 	},
 	"metrics":              {"page", "engine", "engine/stats", "upstream/call", "commands"},
 	"page":                 {"engine", "resp"},
-	"bench":                {"bench/contention", "bench/picture", "bench/recorded", root, "testca"},
-	"bench/abuse":          {"abuse"},
-	"bench/contention":     {},
-	"bench/picture":        {"limiter"},
+	"bench":                {"bench/recorded", root, "testca"},
 	"bench/recorded":       {"words"},
-	"bench/soak":           {"abuse"},
 	"zlimittest":           {"server", "server/pipe", "engine/faults", root, "clock", "config"},
 	"zlimittest/miniredis": {"zlimittest", root},
 	"limiter/httplimit":    {},
@@ -98,12 +94,11 @@ var mayImport = map[string][]string{
 		"scripting/lua", "scripting/lua/ast", "scripting/lua/syntax", "scripting/proof", "scripting/redislib",
 		"commands", "persist/dump", "store", "resp",
 	},
-	"scripting/proof":       {"scripting/lua/ast", "commands"},
-	"scripting/lua":         {"scripting/lua/ast", "scripting/lua/syntax"},
-	"scripting/lua/ast":     {},
-	"scripting/lua/syntax":  {"scripting/lua/ast"},
-	"scripting/redislib":    {"scripting/lua", "scripting/lua/syntax", "resp"},
-	"scripting/lua/luatest": {},
+	"scripting/proof":      {"scripting/lua/ast", "commands"},
+	"scripting/lua":        {"scripting/lua/ast", "scripting/lua/syntax"},
+	"scripting/lua/ast":    {},
+	"scripting/lua/syntax": {"scripting/lua/ast"},
+	"scripting/redislib":   {"scripting/lua", "scripting/lua/syntax", "resp"},
 	"commands": {
 		"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash",
 		"store/list", "store/set", "store/zset", "limiter", "resp",
@@ -117,29 +112,39 @@ var mayImport = map[string][]string{
 		"store/alloc", "store/decimal", "store/dict", "store/effects", "store/expire",
 		"store/hash", "store/list", "store/set", "store/zset",
 	},
-	"store/set":              {"store/alloc", "store/decimal", "store/dict"},
-	"store/hash":             {"store/alloc", "store/dict"},
-	"store/list":             {"store/alloc"},
-	"store/zset":             {"store/alloc", "store/dict"},
-	"store/decimal":          {},
-	"store/dict":             {"store/alloc"},
-	"store/alloc":            {},
-	"store/expire":           {"store/alloc"},
-	"store/bitmap":           {},
-	"store/effects":          {"store/decimal"},
-	"persist/aof":            {"persist/disk", "words"},
-	"persist/disk":           {},
-	"persist/disk/crashdisk": {"persist/disk"},
-	"limiter":                {},
-	"resp":                   {},
-	"clock":                  {},
-	"logging":                {},
-	"config":                 {"words"},
-	"words":                  {},
-	"abuse":                  {"testca"},
+	"store/set":     {"store/alloc", "store/decimal", "store/dict"},
+	"store/hash":    {"store/alloc", "store/dict"},
+	"store/list":    {"store/alloc"},
+	"store/zset":    {"store/alloc", "store/dict"},
+	"store/decimal": {},
+	"store/dict":    {"store/alloc"},
+	"store/alloc":   {},
+	"store/expire":  {"store/alloc"},
+	"store/bitmap":  {},
+	"store/effects": {"store/decimal"},
+	"persist/aof":   {"persist/disk", "words"},
+	"persist/disk":  {},
+	"limiter":       {},
+	"resp":          {},
+	"clock":         {},
+	"logging":       {},
+	"config":        {"words"},
+	"words":         {},
+
 	"oracle":                 {},
 	"race":                   {},
 	"testca":                 {},
+	"scripting/lua/luatest":  {"scripting/lua"},
+	"persist/disk/crashdisk": {"persist/disk"},
+}
+
+// testOnly lists the packages of tests, with the programs that may import them.
+var testOnly = map[string][]string{
+	"oracle":                 {},
+	"race":                   {},
+	"testca":                 {"bench"},
+	"scripting/lua/luatest":  {},
+	"persist/disk/crashdisk": {},
 }
 
 // restricted lists the packages that may import a package from elsewhere.
@@ -154,14 +159,9 @@ var restricted = map[string][]string{
 	"github.com/sony/gobreaker":         {"upstream"},
 	"net": {
 		"server", "metrics", "page", "server/pipe", "limiter/httplimit",
-		"zlimittest", "zlimittest/miniredis", "bench", "bench/recorded", "bench/soak", "abuse", "oracle",
+		"zlimittest", "zlimittest/miniredis", "bench", "bench/recorded", "oracle",
 		"testca", "cmd/zlimit-server", "upstream", "upstream/export",
 	},
-	"github.com/zlimit/zlimit/oracle": {},
-	"github.com/zlimit/zlimit/race":   {},
-
-	"github.com/zlimit/zlimit/scripting/lua/luatest": {},
-	"github.com/zlimit/zlimit/testca":                {"bench", "abuse"},
 }
 
 // forbidden lists what a package must not import.
@@ -211,6 +211,8 @@ func faults(pkg string, imports []string) []string {
 	for _, imp := range imports {
 		if below, ours := relative(imp); ours && !slices.Contains(allowed, below) {
 			out = append(out, fmt.Sprintf("%s imports %s, which is not below it", pkg, below))
+		} else if importers, ok := testOnly[below]; ours && ok && !slices.Contains(importers, pkg) {
+			out = append(out, fmt.Sprintf("%s imports %s, which is for tests", pkg, below))
 		}
 		for prefix, importers := range restricted {
 			if (imp == prefix || strings.HasPrefix(imp, prefix+"/")) && !slices.Contains(importers, pkg) {
@@ -235,7 +237,7 @@ func TestImportMap(t *testing.T) {
 			// Directories with their own go.mod are other modules.
 			if file != "." &&
 				(strings.HasPrefix(d.Name(), ".") ||
-					slices.Contains([]string{"compat", "difftest", "dist", "tools", "testdata"}, d.Name())) {
+					slices.Contains([]string{"compat", "lab", "dist", "tools", "testdata"}, d.Name())) {
 				return filepath.SkipDir
 			}
 			return nil

@@ -13,5 +13,5 @@
 // server as busy as the connections allow, not those at a chosen rate.
 //
 // With --profile it measures our server alone and writes what its processor time went to
-// (profile.go). With --picture it measures nothing and draws docs/traffic.svg (package picture).
+// (profile.go).
 package main

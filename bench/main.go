@@ -13,9 +13,6 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
-
-	"github.com/zlimit/zlimit/bench/contention"
-	"github.com/zlimit/zlimit/bench/picture"
 )
 
 const ourPackage = "github.com/zlimit/zlimit/cmd/zlimit-server"
@@ -35,11 +32,8 @@ type options struct {
 	seed     uint64
 	json     string
 	markdown string
-	picture  string
 	profile  string
 	logMB    int
-
-	contention bool
 }
 
 // parseOptions parses the command line. --quick changes the defaults of --rounds and
@@ -63,12 +57,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.Uint64Var(&o.seed, "seed", 0, "of the order of rounds (default: drawn)")
 	flags.StringVar(&o.json, "json", "", "write everything measured to this file")
 	flags.StringVar(&o.markdown, "markdown", "", "write the table to this file")
-	flags.StringVar(&o.picture, "picture", "",
-		"draw what the algorithms admit of three loads to this file (docs/traffic.svg), and stop")
 	flags.StringVar(&o.profile, "profile", "",
 		"write what our server does with its processor time in this row, and stop")
 	flags.IntVar(&o.logMB, "log-mb", 1000, "size of the log that the row start-log starts from, in MB")
-	flags.BoolVar(&o.contention, "contention", false, "simulate contention on up to 64 cores, and stop")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -126,11 +117,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	var rep *report
-	if o.picture != "" {
-		err = writeFile(o.picture, picture.Write)
-	} else if o.contention {
-		_, err = io.WriteString(stdout, aligned(contention.Table()))
-	} else if o.profile != "" {
+	if o.profile != "" {
 		err = profileRows(ctx, o, stdout, progress)
 	} else if o.list {
 		err = writeList(stdout, chosen)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/abuse"
+	"github.com/zlimit/zlimit/lab/abuse"
 	"github.com/zlimit/zlimit/compat/cluster/nodes"
 )
 

@@ -7,6 +7,7 @@ require (
 	github.com/prometheus/common v0.66.1
 	github.com/stretchr/testify v1.12.1
 	github.com/zlimit/zlimit v0.0.0
+	github.com/zlimit/zlimit/lab v0.0.0
 )
 
 require (
@@ -29,3 +30,5 @@ require (
 replace github.com/zlimit/zlimit => ../..
 
 tool github.com/oliver006/redis_exporter
+
+replace github.com/zlimit/zlimit/lab => ../../lab

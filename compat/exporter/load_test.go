@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/abuse"
+	"github.com/zlimit/zlimit/lab/abuse"
 )
 
 // commands fill a server with a key of each type, those that are refused here in

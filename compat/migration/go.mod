@@ -6,6 +6,7 @@ require (
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/stretchr/testify v1.12.1
 	github.com/zlimit/zlimit v0.0.0
+	github.com/zlimit/zlimit/lab v0.0.0
 )
 
 require (
@@ -16,3 +17,5 @@ require (
 )
 
 replace github.com/zlimit/zlimit => ../..
+
+replace github.com/zlimit/zlimit/lab => ../../lab

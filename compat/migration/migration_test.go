@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/abuse"
+	"github.com/zlimit/zlimit/lab/abuse"
 	"github.com/zlimit/zlimit/oracle"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/abuse"
+	"github.com/zlimit/zlimit/lab/abuse"
 )
 
 // patience is far more than anything here takes on a busy machine.

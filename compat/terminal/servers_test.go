@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/abuse"
+	"github.com/zlimit/zlimit/lab/abuse"
 	"github.com/zlimit/zlimit/oracle"
 )
 

@@ -12,13 +12,13 @@ import (
 // sealedState returns a state whose library tables are read-only. host.list returns its arguments as a text;
 // host.fail raises that.
 func sealedState() *lua.State {
-	s := newState()
+	s := luatest.NewState()
 	host := lua.NewTable(0, 2)
 	for name, raise := range map[string]bool{"list": false, "fail": true} {
 		fn := s.Main().NewFunction(func(L *lua.Thread) int {
 			text := ""
 			for i := range L.Top() {
-				text += describe(L.Get(i+1)) + ","
+				text += luatest.Describe(L.Get(i+1)) + ","
 			}
 			if raise {
 				return L.Raise(lua.String(text))
@@ -34,7 +34,7 @@ func sealedState() *lua.State {
 				if v.IsNil() {
 					v = r[arg.Register]
 				}
-				text += describe(v) + ","
+				text += luatest.Describe(v) + ","
 			}
 			return lua.String(text), raise
 		})
@@ -83,14 +83,16 @@ func TestBoundCodeIsTheSame(t *testing.T) {
 		"local t = {} t[host.list(1)], t[2] = host.list(2), host.list('k') return t['1,'], t[2]",
 		"return (pcall(function() return host.list(nothing.x) end)), host.list(math.floor('x'))",
 	}
-	for i := range 150 {
-		sources = append(sources, luatest.Program(*seed+uint64(i)))
+	for _, cases := range allCases(t) {
+		for _, c := range cases {
+			sources = append(sources, c.Source)
+		}
 	}
 	for _, source := range sources {
 		bound, plain := sealedState(), sealedState()
 		bound.Bind(lua.NewBindings(bound))
 		plain.RemoveDirect()
-		require.Equal(t, runIn(plain, source), runIn(bound, source), source)
+		require.Equal(t, luatest.RunIn(plain, source), luatest.RunIn(bound, source), source)
 	}
 }
 

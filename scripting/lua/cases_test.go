@@ -1,7 +1,6 @@
 package lua_test
 
 import (
-	"flag"
 	"path/filepath"
 	"testing"
 
@@ -10,48 +9,29 @@ import (
 	"github.com/zlimit/zlimit/scripting/lua/luatest"
 )
 
-var record = flag.Bool("record", false, "record the results in testdata with lua5.1")
-
-func casePaths(t testing.TB) []string {
+// allCases returns the cases of testdata by file.
+func allCases(t testing.TB) map[string][]luatest.Case {
 	paths, err := filepath.Glob("testdata/*.cases")
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
-	return paths
+	files := map[string][]luatest.Case{}
+	for _, path := range paths {
+		files[filepath.Base(path)], err = luatest.ReadCases(path)
+		require.NoError(t, err)
+	}
+	return files
 }
 
-// TestCases runs the cases of testdata and compares with what lua5.1 has answered.
+// TestCases runs the cases of testdata and compares with what lua5.1 has answered. `go test -C lab ./luaprograms
+// -record` asks it anew.
 func TestCases(t *testing.T) {
-	for _, path := range casePaths(t) {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			cases, err := luatest.ReadCases(path)
-			require.NoError(t, err)
+	for name, cases := range allCases(t) {
+		t.Run(name, func(t *testing.T) {
 			for _, c := range cases {
-				if got := run(c.Source); got != c.Result {
+				if got := luatest.Run(c.Source); got != c.Result {
 					t.Errorf("%s\n got %q\nwant %q", c.Source, got, c.Result)
 				}
 			}
 		})
-	}
-}
-
-// TestRecordings compares the recorded results with lua5.1, or records them.
-func TestRecordings(t *testing.T) {
-	r, err := luatest.FindReference()
-	if err != nil {
-		t.Skip(err)
-	}
-	defer r.Close()
-	for _, path := range casePaths(t) {
-		if *record {
-			require.NoError(t, luatest.Record(path, r))
-			continue
-		}
-		cases, err := luatest.ReadCases(path)
-		require.NoError(t, err)
-		for _, c := range cases {
-			result, err := r.Run(c.Source)
-			require.NoError(t, err)
-			require.Equal(t, c.Result, result, "%s", c.Source)
-		}
 	}
 }

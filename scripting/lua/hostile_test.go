@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/scripting/lua"
+	"github.com/zlimit/zlimit/scripting/lua/luatest"
 )
 
 // sources reads a file of testdata with a name and a source in each line.
@@ -29,7 +30,7 @@ func sources(t testing.TB, file string) map[string]string {
 func TestEndlessSources(t *testing.T) {
 	for name, source := range sources(t, "endless") {
 		t.Run(name, func(t *testing.T) {
-			s := newState()
+			s := luatest.NewState()
 			polls := 0
 			s.Steps = 1000
 			s.Poll = func() string {
@@ -41,7 +42,7 @@ func TestEndlessSources(t *testing.T) {
 				return "stopped"
 			}
 			s.Measure = func(n int64) string { s.Room = 1 << 30; return "" }
-			require.Equal(t, "stopped", runIn(s, source+" return 'ended'"))
+			require.Equal(t, "stopped", luatest.RunIn(s, source+" return 'ended'"))
 			require.LessOrEqual(t, polls, 101)
 		})
 	}
@@ -53,26 +54,26 @@ func TestBombs(t *testing.T) {
 	const limit, factor = 64 << 20, 4
 	for name, source := range sources(t, "bombs") {
 		t.Run(name, func(t *testing.T) {
-			s := newState()
+			s := luatest.NewState()
 			s.Steps = 1 << 40
 			s.Room = limit
 			s.Measure = func(int64) string { s.Room = 0; return "not enough memory" }
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			result := runIn(s, source+" return 'ended'")
+			result := luatest.RunIn(s, source+" return 'ended'")
 			runtime.ReadMemStats(&after)
 			require.Equal(t, "error not enough memory", result)
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(factor*limit))
 			require.Less(t, s.Scratch(), int64(1<<20))
 			s.Room = limit
-			require.Equal(t, "ok 1", runIn(s, "return 1"), "the state can be used again")
+			require.Equal(t, "ok 1", luatest.RunIn(s, "return 1"), "the state can be used again")
 		})
 	}
 }
 
 // TestMemoryErrorIsCaught lets a source catch the error and go on.
 func TestMemoryErrorIsCaught(t *testing.T) {
-	s := newState()
+	s := luatest.NewState()
 	s.Room = 8 << 20
 	s.Measure = func(n int64) string {
 		s.Room = 1 << 20
@@ -82,35 +83,19 @@ func TestMemoryErrorIsCaught(t *testing.T) {
 		return ""
 	}
 	require.Equal(t, "ok false not enough memory 3",
-		runIn(s, "local ok, e = pcall(string.rep, 'x', 1e8) local t = {1, 2, 3} return ok, e, #t"))
-}
-
-// TestStacks compares what happens at the limits of the stacks with lua5.1.
-func TestStacks(t *testing.T) {
-	r := reference(t)
-	for name, source := range sources(t, "stacks") {
-		t.Run(name, func(t *testing.T) {
-			want, err := r.Run(source)
-			require.NoError(t, err)
-			got := run(source)
-			if len(want) > 300 {
-				got, want = got[:min(300, len(got))], want[:300]
-			}
-			require.Equal(t, want, got)
-		})
-	}
+		luatest.RunIn(s, "local ok, e = pcall(string.rep, 'x', 1e8) local t = {1, 2, 3} return ok, e, #t"))
 }
 
 // TestBytecodeIsRefused loads what string.dump returns, and C Lua's header.
 func TestBytecodeIsRefused(t *testing.T) {
 	const refusal = "unexpected symbol near 'char(27)'"
-	require.Contains(t, run("return loadstring(string.dump(function() end))"), refusal)
-	require.Contains(t, run("\x1bLua"), refusal)
+	require.Contains(t, luatest.Run("return loadstring(string.dump(function() end))"), refusal)
+	require.Contains(t, luatest.Run("\x1bLua"), refusal)
 }
 
 // TestErrorObjects lets a host see what an error that is no text was.
 func TestErrorObjects(t *testing.T) {
-	s := newState()
+	s := luatest.NewState()
 	fn, err := s.Load("error({code = 7})", "@user_script")
 	require.NoError(t, err)
 	L := s.Main()

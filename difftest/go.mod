@@ -1,7 +1,0 @@
-module github.com/zlimit/zlimit/difftest
-
-go 1.25.0
-
-require github.com/zlimit/zlimit v0.0.0
-
-replace github.com/zlimit/zlimit => ..
