@@ -23,8 +23,8 @@ const (
 
 // besides lists the files of the server that start something beside their caller.
 var besides = map[string]string{
-	"engine/blocking.go":           endsClient, // what a command waits for: Blocked.endClient
-	"server/conn_blocking.go":      endsClient, // its timeout: conn.survives
+	"engine/blocking.go":           endsClient, // what a command waits for: Blocked.endOnPanic
+	"server/conn_blocking.go":      endsClient, // its timeout: Blocked.endOnPanic
 	"server/output.go":             endsProcess,
 	"server/server.go":             endsProcess, // a connection in it: conn.survives
 	"server/turns.go":              endsProcess,

@@ -84,9 +84,12 @@ func (b *Blocked) TimeoutMs() int64 { return b.wait.TimeoutMs }
 // timed returns 1 if the wait has a timeout, else 0.
 func (b *Blocked) timed() int64 { return min(b.wait.TimeoutMs, 1) }
 
-// TimeOut ends the wait with the reply of a timeout, unless it has ended. Any
+// TimeOut ends the wait with the reply of a timeout, unless it has ended. A panic ends the client only. Any
 // goroutine may call it.
-func (b *Blocked) TimeOut() { b.unblock(b.timedOut()) }
+func (b *Blocked) TimeOut() {
+	defer b.endOnPanic()
+	b.unblock(b.timedOut())
+}
 
 func (b *Blocked) timedOut() resp.Value {
 	if b.awaited != nil && b.awaited.timedOut != nil {
@@ -174,11 +177,7 @@ func (s *Session) block(w *commands.Wait, args [][]byte) {
 
 // await runs the future. A panic ends the client only, as one in a command does.
 func (b *Blocked) await() {
-	defer func() {
-		if p := recover(); p != nil {
-			b.endClient(p)
-		}
-	}()
+	defer b.endOnPanic()
 	reply := b.awaited.run(b.awaited.over)
 	if b.awaited.timedOut == nil {
 		b.logRun()
@@ -188,12 +187,19 @@ func (b *Blocked) await() {
 	}
 }
 
-// endClient logs a panic, and ends the wait and then the connection. It is called while the stack unwinds.
-func (b *Blocked) endClient(p any) {
+// endOnPanic is deferred: it logs a panic, and ends the wait and then the connection.
+func (b *Blocked) endOnPanic() {
+	p := recover()
+	if p == nil {
+		return
+	}
 	s := b.session
 	s.engine.log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
 	if b.waiter.Claim() {
-		b.last, b.awaited.forwarded = true, nil
+		b.last = true
+		if b.awaited != nil {
+			b.awaited.forwarded = nil
+		}
 		b.countEnd(&errPanicked)
 		b.end(errPanicked)
 	}

@@ -11,11 +11,7 @@ func (c *conn) startBlockTimer() {
 		return
 	}
 	timeout := time.Duration(min(b.TimeoutMs(), int64(maxTimeout/time.Millisecond))) * time.Millisecond
-	c.blockTimer = time.AfterFunc(timeout, func() {
-		if !c.survives(b.TimeOut) {
-			c.out.abort() // else it would wait forever
-		}
-	})
+	c.blockTimer = time.AfterFunc(timeout, b.TimeOut)
 }
 
 func (c *conn) stopBlockTimer() {

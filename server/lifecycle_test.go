@@ -437,13 +437,11 @@ func TestPanicBesideACommand(t *testing.T) {
 		}
 	}
 	bystander := connect(t, srv)
-	for call, want := range map[string]string{
-		"WAIT 0 0\r\n": "+OK\r\n-ERR the command failed inside the server, whose log says where\r\n",
-		"LASTSAVE\r\n": "+OK\r\n",
-	} {
+	for _, call := range []string{"WAIT 0 0\r\n", "LASTSAVE\r\n"} {
 		c := connect(t, srv)
 		require.NoError(t, c.sendRaw([]byte("SET a 1\r\n"+call+"SET a 2\r\n")))
-		require.Equal(t, want, c.readToEnd(t), call)
+		require.Equal(t, "+OK\r\n-ERR the command failed inside the server, whose log says where\r\n",
+			c.readToEnd(t), call)
 		require.Equal(t, "$1\r\n1", bystander.call(t, "GET", "a"), call)
 	}
 	require.Equal(t, 2, strings.Count(logged(), "panic: planted id="), logged())

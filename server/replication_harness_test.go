@@ -188,10 +188,17 @@ func (n *node) field(t *testing.T, name string) string {
 	return fields[name]
 }
 
-// until polls a condition while the servers of ours do their periodic work.
+// until polls a condition while the servers of ours do their periodic work. What takes more than a few looks
+// waits for another process, to which it leaves the processor.
 func (f *fabric) until(ok func() bool, what ...any) {
 	f.t.Helper()
-	for end := time.Now().Add(fabricTimeout); !ok(); f.tick() {
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	end := time.Now().Add(fabricTimeout)
+	for looks := 0; !ok(); f.tick() {
+		if looks++; looks > 20 {
+			<-again.C
+		}
 		if time.Now().Before(end) {
 			continue
 		}
