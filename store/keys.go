@@ -5,6 +5,7 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 	"github.com/zlimit/zlimit/store/expire"
 	"github.com/zlimit/zlimit/store/zset"
+	"math/bits"
 )
 
 // Lookup returns key's node, or nil if there is none, counts a hit or a miss, and marks the key as used. It
@@ -319,10 +320,8 @@ func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int, 
 		return 0, false
 	}
 	for _, db := range s.dbs {
-		for i := range db.shards {
-			if shards&(1<<i) == 0 {
-				continue
-			}
+		for rest := uint64(shards); rest != 0; rest &= rest - 1 {
+			i := bits.TrailingZeros64(rest)
 			sh := &db.shards[i]
 			sh.resizeIndex()
 			db.account(uint32(i))

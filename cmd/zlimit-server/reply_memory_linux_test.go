@@ -222,28 +222,31 @@ func luaWords(call string) string { return "'" + strings.Join(callWords(call), "
 
 // TestRepliesResident makes every call that answers much so often that its replies pass
 // client-output-buffer-limit, in EXEC and in a script: that takes 64 MB at most, and the client is closed.
-// Without a limit the replies of EXEC are sent, and take at most 1.5 times their size, beside what the
-// collector lets a heap grow by. A script also takes what lua-memory-limit allows it, which bounds its reply.
+// Without a limit the replies of EXEC are sent: of each form some eighty megabytes, which take at most 1.5 times
+// their size, beside what the collector lets a heap grow by. A script also takes what lua-memory-limit allows
+// it, which bounds its reply.
 func TestRepliesResident(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the measured process is built without the race detector: make test has measured it")
 	}
-	const times = 24
 	for name, m := range map[string]struct {
 		outputMB, roomMB int
 		environment      string
+		calls            []string
+		times            int
 	}{
-		"limited":   {16, 64, ""},
-		"unlimited": {0, 32, "GOGC=25"}, // less room for the collector shows copies of fewer megabytes
+		"limited":   {16, 64, "", longReplies, 24},
+		"unlimited": {0, 32, "GOGC=25", replyForms, 80}, // a second copy is more than the room
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			const scriptMB = 16
 			words, _ := anyPort(t)
 			p := runForReplies(t, m.outputMB, m.environment, append(words, "--busy-reply-threshold", "0",
 				"--lua-memory-limit", fmt.Sprintf("%dmb", scriptMB))...)
-			for _, call := range longReplies {
-				p.requireResident(t, "EXEC "+call, inExec(call, times), m.outputMB, m.roomMB)
-				if script := inScript(call, times); script != nil && m.outputMB > 0 {
+			for _, call := range m.calls {
+				p.requireResident(t, "EXEC "+call, inExec(call, m.times), m.outputMB, m.roomMB)
+				if script := inScript(call, m.times); script != nil && m.outputMB > 0 {
 					p.requireResident(t, "EVAL "+call, script, m.outputMB, scriptMB+m.roomMB)
 				}
 			}
@@ -289,14 +292,15 @@ func (p *process) requireResident(t *testing.T, what string, input []byte, outpu
 	require.LessOrEqual(t, most, bound, "%.60s", what)
 }
 
-// gatewayReplies are long replies of each form. A gateway passes on bytes, whatever the command.
-var gatewayReplies = []string{
+// replyForms are long replies of each form: one text, texts of a request, of a reply that is built, sorted,
+// scanned, popped, nested.
+var replyForms = []string{
 	"GET v", "MGET v v v v", "HGETALL h", "SORT l BY nosort GET # GET v1", "SELECT 1 | KEYS *",
 	"COPY z z2 REPLACE | ZMPOP 1 z2 MIN COUNT 1000000", "COMMAND DOCS",
 }
 
-// TestGatewayRepliesResident is TestRepliesResident for what a gateway takes. Its upstream has no limit.
-// Without one here, and one call after the other, the forms are enough.
+// TestGatewayRepliesResident is TestRepliesResident for what a gateway takes, which passes on bytes, whatever
+// the command. Its upstream has no limit.
 func TestGatewayRepliesResident(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the measured process is built without the race detector: make test has measured it")
@@ -308,8 +312,8 @@ func TestGatewayRepliesResident(t *testing.T) {
 		environment        string
 		inExec, inPipeline []string
 	}{
-		"limited":   {16, 64, "", longReplies, gatewayReplies},
-		"unlimited": {0, 32, "GOGC=25", gatewayReplies, nil},
+		"limited":   {16, 64, "", replyForms, replyForms},
+		"unlimited": {0, 32, "GOGC=25", replyForms, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			words, _ := anyPort(t)
