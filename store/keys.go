@@ -1,11 +1,12 @@
 package store
 
 import (
+	"math/bits"
+
 	"github.com/zlimit/zlimit/store/dict"
 	"github.com/zlimit/zlimit/store/effects"
 	"github.com/zlimit/zlimit/store/expire"
 	"github.com/zlimit/zlimit/store/zset"
-	"math/bits"
 )
 
 // Lookup returns key's node, or nil if there is none, counts a hit or a miss, and marks the key as used. It
