@@ -89,6 +89,15 @@ func (i *Injected) Remove() { i.inner.Remove() }
 // intercept is called by the server before each command of a client.
 func (s *Server) intercept([][]byte, <-chan struct{}) server.Interception {
 	s.commands.Add(1)
-	s.inner.Engine().Reclaim() // remove expired keys, for DBSIZE too
+	s.reclaim()
 	return server.Interception{}
+}
+
+// reclaim removes expired keys, for DBSIZE too. Within a millisecond nothing more is due.
+func (s *Server) reclaim() {
+	engine := s.inner.Engine()
+	if nowMs := engine.Clock().NowUs() / 1000; s.reclaimedMs.Load() != nowMs {
+		engine.Reclaim()
+		s.reclaimedMs.Store(nowMs)
+	}
 }

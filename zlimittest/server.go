@@ -67,8 +67,9 @@ type Server struct {
 	inner  *server.Server
 	memory *pipe.Listener
 
-	commands atomic.Int64
-	served   chan struct{} // closed when Serve has returned
+	commands    atomic.Int64
+	reclaimedMs atomic.Int64  // the instant of the last reclaim
+	served      chan struct{} // closed when Serve has returned
 
 	mu  sync.Mutex
 	tcp net.Listener // protected by mu; nil until requested
@@ -230,7 +231,7 @@ func (s *Server) Do(args ...any) any {
 
 // TryDo is like Do but returns the error.
 func (s *Server) TryDo(args ...any) (any, error) {
-	s.inner.Engine().Reclaim()
+	s.reclaim()
 	return s.inner.Do(context.Background(), args...)
 }
 
