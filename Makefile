@@ -25,12 +25,14 @@ build: ## build ./zlimit-server
 	$(GO) build -o zlimit-server ./cmd/zlimit-server
 
 test: ## the tests: needs Go and nothing else
-	$(GO) test ./...
-	$(GO) test -C lab ./...
+	$(GO) test -pgo=off ./...
+	$(GO) test -C lab -pgo=off ./...
 
-race: ## the tests under the race detector
-	$(GO) test -race -pgo=off -timeout 20m ./...
-	$(GO) test -C lab -race -pgo=off -timeout 20m ./...
+race: ## the tests of what shares memory between goroutines, under the race detector
+	@packages=$$($(GO) list -f '{{.ImportPath}} {{.Imports}} {{.TestImports}} {{.XTestImports}}' ./... | \
+		awk '/[[ ](sync|sync\/atomic|testing\/synctest)[] ]/ {print $$1}'); \
+	$(GO) test -race -pgo=off -vet=off -timeout 20m $$packages
+	$(GO) test -C lab -race -pgo=off -vet=off -timeout 20m ./abuse
 
 steady: ## the tests of server, cmd/zlimit-server and engine TIMES (20) times, beside a load on every core
 	@for core in $$(seq $$(getconf _NPROCESSORS_ONLN)); do while kill -0 $$$$ 2>/dev/null; do :; done & done; \
@@ -72,11 +74,12 @@ libraries: ## limiter libraries in Python, Node, Go and Java, here and on redis-
 browser: ## the page in a headless Chromium (needs Debian's package chromium)
 	$(GO) test -C compat/browser ./...
 
-difftest: build ## 200,000 random commands, here and on redis-server, byte for byte
-	$(GO) run -C lab ./difftest -server ../zlimit-server -n 200000 -seed $(SEEDS)
-	$(GO) run -C lab ./difftest -server ../zlimit-server -n 40000 -seed $(SEEDS) -quiet \
+difftest: ## 200,000 random commands, here and on redis-server, byte for byte
+	$(GO) build -pgo=off -o lab/zlimit-server ./cmd/zlimit-server
+	$(GO) run -C lab ./difftest -server ./zlimit-server -n 200000 -seed $(SEEDS)
+	$(GO) run -C lab ./difftest -server ./zlimit-server -n 40000 -seed $(SEEDS) -quiet \
 		-family observe,zset,hash,set,list,string,bits,keys,sort,tx,lua,conn
-	$(GO) run -C lab ./difftest -server ../zlimit-server -n $(REPLICATED) -seed $(SEEDS) -quiet -replicas
+	$(GO) run -C lab ./difftest -server ./zlimit-server -n $(REPLICATED) -seed $(SEEDS) -quiet -replicas
 
 crash: ## 240 kills by SIGKILL under load, in every appendfsync mode; what comes back is what was acknowledged
 	$(GO) test ./cmd/zlimit-server -run 'Kill|Journal' -count 1 -timeout 30m -v -kills 240 -killseed $$(date +%s)

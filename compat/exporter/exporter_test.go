@@ -70,7 +70,7 @@ func listedDifferences(t *testing.T) []difference {
 // build builds a Go program in dir and returns its path.
 func build(t *testing.T, dir, output, pkg string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", output, pkg)
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-pgo=off", "-o", output, pkg)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)

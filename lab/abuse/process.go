@@ -31,7 +31,7 @@ func freePort() (addr, port string, err error) {
 }
 
 // BuildServer returns the path of the zlimit-server that tests run: that of the environment variable
-// ZLIMIT_SERVER, or one that it builds in dir from the module that the caller's requires.
+// ZLIMIT_SERVER, or one that it builds in dir from the module that the caller's requires, without the profile.
 func BuildServer(dir string) (program string, err error) {
 	if program = os.Getenv("ZLIMIT_SERVER"); program != "" {
 		return program, nil
@@ -41,7 +41,7 @@ func BuildServer(dir string) (program string, err error) {
 		return "", err
 	}
 	program = filepath.Join(dir, "zlimit-server")
-	build := exec.Command("go", "build", "-o", program, "./cmd/zlimit-server")
+	build := exec.Command("go", "build", "-pgo=off", "-o", program, "./cmd/zlimit-server")
 	build.Dir = strings.TrimSpace(string(root))
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
