@@ -26,8 +26,8 @@ const startNowMs = 1_700_000_000_000
 // An upstream is a server with a clock that the test sets.
 type upstream struct {
 	t     *testing.T
-	conn  net.Conn
 	r     *bufio.Reader
+	w     *bufio.Writer
 	set   func(nowMs int64) error
 	nowMs int64
 	redis bool // it is redis-server
@@ -87,7 +87,7 @@ func startRelease(t *testing.T, program string) *upstream {
 
 func newUpstream(t *testing.T, conn net.Conn, set func(nowMs int64) error) *upstream {
 	t.Cleanup(func() { require.NoError(t, conn.Close()) })
-	u := &upstream{t: t, conn: conn, r: bufio.NewReader(conn)}
+	u := &upstream{t: t, r: bufio.NewReader(conn), w: bufio.NewWriter(conn)}
 	u.set = func(nowMs int64) error {
 		u.nowMs = nowMs
 		return set(nowMs)
@@ -96,17 +96,17 @@ func newUpstream(t *testing.T, conn net.Conn, set func(nowMs int64) error) *upst
 	return u
 }
 
+// send sends a command with the next reply that is asked for.
 func (u *upstream) send(words ...[]byte) {
-	b := fmt.Appendf(nil, "*%d\r\n", len(words))
+	fmt.Fprintf(u.w, "*%d\r\n", len(words))
 	for _, w := range words {
-		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
+		fmt.Fprintf(u.w, "$%d\r\n%s\r\n", len(w), w)
 	}
-	_, err := u.conn.Write(b)
-	require.NoError(u.t, err)
 }
 
 // reply reads one reply as it came.
 func (u *upstream) reply() (raw []byte) {
+	require.NoError(u.t, u.w.Flush())
 	line, err := u.r.ReadBytes('\n')
 	require.NoError(u.t, err)
 	raw = line
