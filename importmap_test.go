@@ -133,6 +133,7 @@ var mayImport = map[string][]string{
 
 	"oracle":                 {},
 	"race":                   {},
+	"scenario":               {"words"},
 	"testca":                 {},
 	"scripting/lua/luatest":  {"scripting/lua"},
 	"persist/disk/crashdisk": {"persist/disk"},
@@ -142,6 +143,7 @@ var mayImport = map[string][]string{
 var testOnly = map[string][]string{
 	"oracle":                 {},
 	"race":                   {},
+	"scenario":               {},
 	"testca":                 {"bench"},
 	"scripting/lua/luatest":  {},
 	"persist/disk/crashdisk": {},

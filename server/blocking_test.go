@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/scenario"
 	"github.com/zlimit/zlimit/server"
 )
 
@@ -30,7 +31,7 @@ func newLineClient(t *testing.T, srv *server.Server) lineClient {
 
 func (b lineClient) sendLine(line string) {
 	b.t.Helper()
-	args, err := splitArgs(line)
+	args, err := scenario.Words(line)
 	require.NoError(b.t, err)
 	require.NoError(b.t, b.send(args))
 }
@@ -198,7 +199,7 @@ func TestBlockingDeliversEachElementOnce(t *testing.T) {
 				if i%2 == 0 {
 					line = "BLMOVE k done LEFT RIGHT 0.002"
 				}
-				args, _ := splitArgs(line)
+				args, _ := scenario.Words(line)
 				if a.send(args) != nil {
 					break
 				}
@@ -213,7 +214,7 @@ func TestBlockingDeliversEachElementOnce(t *testing.T) {
 					got++
 				}
 				if i%2 == 0 {
-					args, _ = splitArgs("EXISTS end")
+					args, _ = scenario.Words("EXISTS end")
 					if a.send(args) != nil {
 						break
 					}
@@ -248,15 +249,15 @@ func TestBlockingDeliversEachElementOnce(t *testing.T) {
 
 // The directives of blocking.cases, and a reply that is never sent.
 func TestBlockingDirectives(t *testing.T) {
-	tr, err := readTranscript("== x\n@noreply BLPOP k 0\n@blocked 1\n@conn B\nRPUSH k a\n@conn A\n@reply\n")
+	f, err := scenario.Read("== x\n@noreply BLPOP k 0\n@blocked 1\n@conn B\nRPUSH k a\n@conn A\n@reply\n")
 	require.NoError(t, err)
 	dial, setClock := startForTest(t)
-	steps := runSection(tr.sections[0], 2, dial, setClock).steps
+	steps := runSection(f.Sections[0], 2, dial, setClock).Steps
 	require.Len(t, steps, 6)
-	require.Equal(t, "*2\r\n$1\r\nk\r\n$1\r\na\r\n", string(steps[5].reply))
+	require.Equal(t, "*2\r\n$1\r\nk\r\n$1\r\na\r\n", string(steps[5].Got))
 
 	for _, line := range []string{"@blocked", "@blocked x"} {
-		_, err = readTranscript("== x\n" + line + "\n")
+		_, err = scenario.Read("== x\n" + line + "\n")
 		require.Error(t, err, line)
 	}
 }

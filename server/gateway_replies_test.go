@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/scenario"
 	"github.com/zlimit/zlimit/server"
 )
 
@@ -143,7 +144,7 @@ func answers(t *testing.T, reply []byte) (addr string, counted func(command stri
 		defer nc.Close()
 		r, queued := bufio.NewReader(nc), -1
 		for {
-			command, err := readFullReply(r, nil)
+			command, err := scenario.ReadReply(r, nil)
 			if err != nil {
 				return
 			}

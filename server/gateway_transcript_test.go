@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/scenario"
 )
 
 // throughGateways are the transcripts that are about keys, scripts and transactions. The others are about
@@ -24,20 +26,20 @@ func TestTranscriptsThroughGateway(t *testing.T) {
 	for _, base := range throughGateways {
 		file := filepath.Join(transcriptDir, base+".cases")
 		for _, protocol := range []int{2, 3} {
-			cases := parseTranscript(t, file).under(protocol)
-			recorded := parseTranscript(t, fmt.Sprintf("%s.resp%d", strings.TrimSuffix(file, ".cases"),
+			cases := readTranscript(t, file).Under(protocol)
+			recorded := readTranscript(t, fmt.Sprintf("%s.resp%d", strings.TrimSuffix(file, ".cases"),
 				protocol))
-			for i, want := range recorded.sections {
-				name := base + "/" + want.title
-				if waits(cases.sections[i]) || configures(cases.sections[i]) {
+			for i, want := range recorded.Sections {
+				name := base + "/" + want.Title
+				if waits(cases.Sections[i]) || configures(cases.Sections[i]) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s.resp%d", name, protocol), func(t *testing.T) {
 					t.Parallel()
-					dial, setClock := startTranscriptGateway(t, cases.sections[i].both...)
-					got := runSection(cases.sections[i], protocol, dial, setClock)
-					for _, difference := range differences(want, got) {
-						t.Errorf("%s\n%s", file, difference)
+					dial, setClock := startTranscriptGateway(t, cases.Sections[i].Directives...)
+					got := runSection(cases.Sections[i], protocol, dial, setClock)
+					for _, difference := range scenario.Differences(want, got) {
+						t.Error(difference)
 					}
 				})
 			}
@@ -47,14 +49,14 @@ func TestTranscriptsThroughGateway(t *testing.T) {
 
 // waits reports whether clients of a section wait for others. A client that waits at a gateway may not wait
 // upstream yet: the order between clients is not kept.
-func waits(s section) bool {
-	return slices.ContainsFunc(s.steps, func(st step) bool { return st.action == actBlocked })
+func waits(s scenario.Section) bool {
+	return slices.ContainsFunc(s.Steps, func(st scenario.Step) bool { return st.Action == scenario.Blocked })
 }
 
 // configures reports whether a section sets directives, which a gateway sets for itself only.
-func configures(s section) bool {
-	return slices.ContainsFunc(s.steps, func(st step) bool {
-		return strings.Contains(strings.ToUpper(st.line), "CONFIG SET")
+func configures(s scenario.Section) bool {
+	return slices.ContainsFunc(s.Steps, func(st scenario.Step) bool {
+		return strings.Contains(strings.ToUpper(st.Line), "CONFIG SET")
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
+	"github.com/zlimit/zlimit/scenario"
 )
 
 // A brokenMaster answers a replica what a test wants.
@@ -55,7 +56,7 @@ func newMasterSaying(t *testing.T, answer func(command string) (reply string, ha
 
 func (m *brokenMaster) serve(w *wire, answer func(command string) (string, bool)) {
 	for {
-		command, err := readFullReply(w.r, nil)
+		command, err := scenario.ReadReply(w.r, nil)
 		if err != nil {
 			return
 		}

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/scenario"
 )
 
 // recordedReplicas are how redis-server 7.0.15 introduces itself as a replica to a server of ours: what the
@@ -62,7 +64,7 @@ func conversation(t *testing.T, replica, master []byte) (all []asked) {
 		if b, _ := said.Peek(1); len(b) > 0 && b[0] != '*' {
 			command, err = said.ReadBytes('\n') // SYNC, which follows a PSYNC that was refused
 		} else {
-			command, err = readFullReply(said, nil)
+			command, err = scenario.ReadReply(said, nil)
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return all

@@ -27,7 +27,7 @@ func asCopy(file string, commands ...string) string {
 	mark := "x" + strings.Repeat("m", 39) // it cannot begin within the copy
 	var stream strings.Builder
 	for _, line := range commands {
-		stream.Write(multibulk(bytes.Fields([]byte(line))))
+		stream.Write(appendCommand(nil, bytes.Fields([]byte(line))))
 	}
 	return "$EOF:" + mark + "\r\n" + file + mark + stream.String()
 }

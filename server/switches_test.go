@@ -170,7 +170,7 @@ func (r *switchRun) call(name string, w *wire, lines []string) error {
 		if strings.HasPrefix(line, "EVAL") {
 			args[1] = []byte(strings.Fields(line)[1] + "")
 		}
-		out = append(out, multibulk(args)...)
+		out = append(out, appendCommand(nil, args)...)
 	}
 	if err := w.sendRaw(out); err != nil {
 		if errors.Is(err, io.ErrClosedPipe) {

@@ -13,12 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/oracle"
+	"github.com/zlimit/zlimit/scenario"
 )
 
 // The transcripts are Redis' own replies, recorded once and replayed against our
 // server on machines without Redis. A case file (NAME.cases) is written by hand,
-// its recordings (NAME.resp2, NAME.resp3) by -record; transcript_format_test.go
-// describes the formats.
+// its recordings (NAME.resp2, NAME.resp3) by -record; package scenario describes
+// the format. Recordings omit what @mask and the other forms exclude, so that
+// recording again changes nothing.
 var (
 	record = flag.Bool("record", false,
 		"run the transcripts' cases against redis-server 7.0.15 under libfaketime and write the "+
@@ -28,9 +30,8 @@ var (
 )
 
 const (
-	transcriptDir     = "testdata/transcripts"
-	transcriptStartMs = 1_700_000_000_000 // the time of startForTest
-	recordedVersion   = "7.0.15"
+	transcriptDir   = "testdata/transcripts"
+	recordedVersion = "7.0.15"
 )
 
 func TestTranscripts(t *testing.T) {
@@ -45,21 +46,21 @@ func TestTranscripts(t *testing.T) {
 			name := strings.TrimSuffix(file, ".cases")
 			recording := fmt.Sprintf("%s.resp%d", name, protocol)
 			t.Run(filepath.Base(recording), func(t *testing.T) {
-				cases := parseTranscript(t, file).under(protocol)
+				cases := readTranscript(t, file).Under(protocol)
 				if *record {
 					recordTranscript(t, cases, protocol, recording)
 					return
 				}
-				recorded := parseTranscript(t, recording)
-				require.Equal(t, cases.lines(), recorded.lines(),
+				recorded := readTranscript(t, recording)
+				require.Equal(t, cases.Lines(), recorded.Lines(),
 					"%s is older than %s: run go test ./server -run TestTranscripts -record", recording, file)
-				for i, want := range recorded.sections {
-					t.Run(want.title, func(t *testing.T) {
+				for i, want := range recorded.Sections {
+					t.Run(want.Title, func(t *testing.T) {
 						t.Parallel()
-						dial, setClock := startForTranscript(t, cases.sections[i])
-						got := runSection(cases.sections[i], protocol, dial, setClock)
-						for _, difference := range differences(want, got) {
-							t.Errorf("%s\n%s", file, difference)
+						dial, setClock := startForTranscript(t, cases.Sections[i])
+						got := runSection(cases.Sections[i], protocol, dial, setClock)
+						for _, difference := range scenario.Differences(want, got) {
+							t.Error(difference)
 						}
 					})
 				}
@@ -70,15 +71,22 @@ func TestTranscripts(t *testing.T) {
 
 // startForTranscript starts the server of one section. Each section has its own, so
 // that no keys, scripts or settings carry over.
-func startForTranscript(t *testing.T, c section) (dial func() net.Conn, setClock func(nowMs int64)) {
+func startForTranscript(t *testing.T, c scenario.Section) (dial func() net.Conn, setClock func(nowMs int64)) {
 	if *againstRedis {
-		return startOracle(t, append(c.flags, c.both...))
+		return startOracle(t, append(c.Redis, c.Directives...))
 	}
-	return startForTest(t, c.both...)
+	return startForTest(t, c.Directives...)
+}
+
+func readTranscript(t *testing.T, path string) scenario.File {
+	t.Helper()
+	f, err := scenario.ReadFile(path)
+	require.NoError(t, err, "for a recording: go test ./server -run TestTranscripts -record")
+	return f
 }
 
 func startOracle(t *testing.T, flags []string) (dial func() net.Conn, setClock func(nowMs int64)) {
-	redis, err := oracle.Start(oracle.Options{NowMs: transcriptStartMs, Args: flags})
+	redis, err := oracle.Start(oracle.Options{NowMs: scenario.StartMs, Args: flags})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, redis.Close()) })
 	dial = func() net.Conn {
@@ -89,26 +97,26 @@ func startOracle(t *testing.T, flags []string) (dial func() net.Conn, setClock f
 	return dial, func(nowMs int64) { require.NoError(t, redis.SetClock(nowMs)) }
 }
 
-func recordTranscript(t *testing.T, cases transcript, protocol int, path string) {
+func recordTranscript(t *testing.T, cases scenario.File, protocol int, path string) {
 	var out bytes.Buffer
 	done := 0
-	for i, c := range cases.sections {
+	for i, c := range cases.Sections {
 		// A subtest, so that each section's Redis ends before the next starts.
-		t.Run(c.title, func(t *testing.T) {
-			dial, setClock := startOracle(t, append(c.flags, c.both...))
+		t.Run(c.Title, func(t *testing.T) {
+			dial, setClock := startOracle(t, append(c.Redis, c.Directives...))
 			if i > 0 {
 				out.WriteByte('\n')
 			}
 			got := runSection(c, protocol, dial, setClock)
-			for _, s := range got.steps {
-				require.NoError(t, s.failed, s.line)
+			for _, s := range got.Steps {
+				require.NoError(t, s.Failed, s.Line)
 			}
-			got.print(&out)
+			got.Print(&out)
 			done++
 		})
 	}
 	// A -run pattern that selects sections must not drop the others.
-	require.Equal(t, len(cases.sections), done, "%s is unchanged", path)
+	require.Equal(t, len(cases.Sections), done, "%s is unchanged", path)
 	require.NoError(t, os.WriteFile(path, out.Bytes(), 0o644))
 }
 

@@ -1,4 +1,4 @@
-package server_test
+package scenario
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"github.com/zlimit/zlimit/words"
 )
 
-// splitArgs splits a line into arguments as redis-cli does.
-func splitArgs(line string) ([][]byte, error) {
+// Words splits a line into words as redis-cli does.
+func Words(line string) ([][]byte, error) {
 	args, ok := words.Split([]byte(line), nil)
 	if !ok {
 		return nil, fmt.Errorf("%s: the quotes do not match", line)
@@ -22,28 +22,33 @@ func splitArgs(line string) ([][]byte, error) {
 	return args, nil
 }
 
-// printReply formats the bytes of a reply as lines of a recording. unescape is its
-// inverse for one line.
-func printReply(reply []byte) string {
+// Print formats the bytes of a reply as lines that begin with "|". unescape is its inverse for one line.
+func Print(reply []byte) string {
 	var out strings.Builder
 	for len(reply) > 0 {
 		line, rest, ended := bytes.Cut(reply, []byte("\r\n"))
-		out.WriteByte('|')
-		for i, b := range line {
-			switch {
-			case b == '\\':
-				out.WriteString(`\\`)
-			case b < ' ' || b > '~' || b == ' ' && i == len(line)-1: // editors trim trailing blanks
-				fmt.Fprintf(&out, `\x%02x`, b)
-			default:
-				out.WriteByte(b)
-			}
-		}
+		out.WriteString("|" + escape(string(line)))
 		if !ended {
 			out.WriteByte('\\')
 		}
 		out.WriteByte('\n')
 		reply = rest
+	}
+	return out.String()
+}
+
+// escape makes bytes outside printable ASCII and a blank at the end visible.
+func escape(line string) string {
+	var out strings.Builder
+	for i := range len(line) {
+		switch b := line[i]; {
+		case b == '\\':
+			out.WriteString(`\\`)
+		case b < ' ' || b > '~' || b == ' ' && i == len(line)-1: // editors trim trailing blanks
+			fmt.Fprintf(&out, `\x%02x`, b)
+		default:
+			out.WriteByte(b)
+		}
 	}
 	return out.String()
 }
