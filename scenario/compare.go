@@ -83,8 +83,7 @@ func (s Section) Faults() (out []string) {
 	for i := range s.Steps {
 		step := &s.Steps[i]
 		if text := step.fault(); text != "" {
-			out = append(out, fmt.Sprintf("%s:%d: %s: %s\n%s", s.Path, step.Number, s.Title, step.shownLine(),
-				text))
+			out = append(out, fmt.Sprintf("%s: %s: %s\n%s", step.Place(&s), s.Title, step.shownLine(), text))
 		}
 	}
 	return out
@@ -135,8 +134,7 @@ func Differences(recorded, run Section) (out []string) {
 			continue
 		}
 		redis, ours := shorten(Print(want.Recorded), Print(got.Got))
-		text := fmt.Sprintf("%s:%d: %s: %s\nwant:\n%sgot:\n%s", run.Path, got.Number, run.Title, got.Line,
-			redis, ours)
+		text := fmt.Sprintf("%s: %s: %s\nwant:\n%sgot:\n%s", got.Place(&run), run.Title, got.Line, redis, ours)
 		if got.Failed != nil {
 			text += fmt.Sprintf("and then: %v\n", got.Failed)
 		}

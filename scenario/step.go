@@ -41,6 +41,9 @@ type pattern struct {
 	not bool
 }
 
+// Place returns the file and line of a step of s.
+func (s *Step) Place(of *Section) string { return fmt.Sprintf("%s:%d", of.Path, s.Number) }
+
 // Want returns the expected reply as Show formats it. ok is false if there is none.
 func (s *Step) Want() (want string, ok bool) { return s.want, s.isShown }
 

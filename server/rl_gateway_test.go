@@ -23,8 +23,7 @@ var gatewayPaths = []rlPath{
 }
 
 func TestGatewayOnEveryPath(t *testing.T) {
-	top := countedHere()
-	for _, scenario := range rlScenarios() {
+	for _, scenario := range rlScenarios(t) {
 		if beyondFunctions[scenario.name] != "" {
 			continue
 		}
@@ -33,7 +32,7 @@ func TestGatewayOnEveryPath(t *testing.T) {
 			if scenario.name == "the largest COST" { // a million commands of the function
 				paths = paths[:1]
 			}
-			if top[scenario.name] || scenario.name == "RL.SIM's refusals" {
+			if scenario.topic == topTopic || scenario.name == "RL.SIM's refusals" {
 				paths = paths[:3] // what runs here is in no MULTI with what runs upstream
 			}
 			for _, path := range paths {
@@ -72,11 +71,5 @@ func TestLinearizableThroughGateways(t *testing.T) {
 	}
 }
 
-// countedHere returns the names of scenarios of what a server counts itself.
-func countedHere() map[string]bool {
-	names := make(map[string]bool)
-	for _, s := range rlTop() {
-		names[s.name] = true
-	}
-	return names
-}
+// topTopic is the scenarios of what a server counts itself.
+const topTopic = "top"

@@ -14,22 +14,8 @@ import (
 	"github.com/zlimit/zlimit/server"
 )
 
-// RL.ALLOW answers the same however it is called: every scenario of
-// rl_scenarios_test.go runs on every path below, over real sockets and with a
-// frozen clock.
-
-// rlStep is one command at one instant.
-type rlStep struct {
-	atMs int64  // since startNowMs
-	line string // the command; "..." words are Go strings
-	want string // the reply as formatted by showReply
-}
-
-type rlScenario struct {
-	name  string
-	flags []string // directives of the server
-	steps []rlStep
-}
+// RL.ALLOW answers the same however it is called: every scenario of testdata/rl runs
+// on every path below, over real sockets and with a frozen clock.
 
 // mayChange reports whether the step can change the keyspace. RL commands that are
 // refused, denied, or only peek must not.
@@ -113,7 +99,7 @@ type rlRun struct {
 }
 
 func TestRLAllowOnEveryPath(t *testing.T) {
-	for _, scenario := range rlScenarios() {
+	for _, scenario := range rlScenarios(t) {
 		t.Run(scenario.name, func(t *testing.T) {
 			for _, path := range rlPaths {
 				t.Run(path.name, func(t *testing.T) {
@@ -166,7 +152,7 @@ func (p *rlRun) run(path rlPath, scenario rlScenario) {
 			require.Equal(t, "OK", p.call(p.other, "MULTI"))
 		}
 		for i, got := range path.send(p, group) {
-			require.Equal(t, group[i].want, got, "at %+d: %s", group[i].atMs, group[i].line)
+			require.Equal(t, group[i].want, got, "%s: at %+d: %s", group[i].place, group[i].atMs, group[i].line)
 		}
 		if unchanged {
 			require.Equal(t, "[]", p.call(p.other, "EXEC"), "marked watched keys: %v", group)

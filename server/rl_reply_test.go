@@ -9,13 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/scenario"
 )
 
-// wordsOf returns the words of a command.
+// wordsOf returns the words of a command, quoted as redis-cli does.
 func wordsOf(t *testing.T, line string) [][]byte {
-	out, err := oracle.Words(line)
+	out, err := scenario.Words(line)
 	require.NoError(t, err)
 	return out
 }
