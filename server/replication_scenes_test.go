@@ -2,27 +2,23 @@ package server_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/scenario"
 )
 
-// A replicationScene is a list of commands whose replies redis-server has given. testdata/replication has
-// them; -record writes them anew.
-type replicationScene struct {
-	name       string
-	held       bool                                   // the clocks stand, but for jumps
-	directives []string                               // of the replica
-	prepare    func(f *fabric, master, replica *node) // nil: the replica follows the master
-	commands   []string                               // to the replica; those behind "master: " to the master
-	jump       time.Duration                          // of the replica's clock, before the commands
-}
+// The scenes of replication are commands to a master and its replica, whose replies redis-server has given;
+// -record writes them anew.
+var scenesFile = filepath.Join("testdata", "replication", "scenes.cases")
 
 // variable matches what differs from run to run.
 var variable = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
@@ -31,70 +27,112 @@ var variable = regexp.MustCompile(`\b[0-9a-f]{40}\b`)
 var counted = regexp.MustCompile(
 	`((?:offset|histlen|offset=|seconds_ago|since_seconds|lag=|connected\r\n|master\r\n)[:=]?)\d+`)
 
-// play returns the commands of a scene with their replies.
-func (s *replicationScene) play(t *testing.T, k kind) string {
+// playScene runs a scene on two servers of a kind.
+func playScene(t *testing.T, s scenario.Section, k kind) scenario.Section {
 	f := newFabric(t)
-	f.held = s.held
-	master, replica := f.node(k), f.node(k, s.directives...)
-	master.fill(t, sceneKeys...)
-	if s.prepare == nil {
-		f.follow(replica, master)
-		f.until(func() bool { return strings.Contains(master.field(t, "slave0"), "state=online") })
-	} else {
-		s.prepare(f, master, replica)
-	}
-	replica.jump(t, s.jump)
+	f.held = slices.ContainsFunc(s.Steps, func(st scenario.Step) bool { return strings.HasPrefix(st.Line, "@jump") })
+	master, replica := f.node(k), f.node(k, s.Directives...)
 	_, port := master.hostPort()
 	_, ownPort := replica.hostPort()
 	names := strings.NewReplacer(port, "$MASTER", ownPort, "$SELF")
-	values := strings.NewReplacer("$MASTER", port, "$SELF", ownPort)
-	var out bytes.Buffer
-	for _, line := range s.commands {
-		to, rest := replica, line
-		if found, ok := strings.CutPrefix(line, "master: "); ok {
-			to, rest = master, found
-		}
-		reply := names.Replace(to.do(t, values.Replace(rest)))
-		if reply[0] == '$' && strings.HasPrefix(rest, "INFO") { // its length varies
-			_, reply, _ = strings.Cut(reply, "\r\n")
-			reply = strings.Replace(reply, "sentinels_connected:0\r\n", "", 1) // ours alone
-		}
-		reply = counted.ReplaceAllString(variable.ReplaceAllString(reply, "ID"), "${1}N")
-		out.WriteString(line + "\n\t" + strconv.Quote(reply) + "\n")
+	own := func(do func(text string)) func(string) ([]byte, error) {
+		return func(text string) ([]byte, error) { do(text); return nil, nil }
 	}
-	return out.String()
+	r := scenario.Runner{
+		Dial: func(name string) (scenario.Client, error) {
+			if name == "master" {
+				return wireClient{master.wire}, nil
+			}
+			return wireClient{replica.wire}, nil
+		},
+		Vars: map[string]string{"MASTER": port, "SELF": ownPort},
+		Own: map[string]func(string) ([]byte, error){
+			"follow": own(func(string) {
+				f.follow(replica, master)
+				f.until(func() bool { return strings.Contains(master.field(t, "slave0"), "state=online") })
+			}),
+			"lose": own(func(string) {
+				master.end()
+				f.nodes = f.nodes[1:]
+				f.until(func() bool { return replica.field(t, "master_link_status") != "up" })
+			}),
+			"jump": own(func(ms string) {
+				n, err := strconv.ParseInt(ms, 10, 64)
+				require.NoError(t, err)
+				replica.jump(t, time.Duration(n)*time.Millisecond)
+			}),
+		},
+		Normalize: func(step *scenario.Step, reply []byte) []byte {
+			text := names.Replace(string(reply))
+			if step.Action == scenario.Command && bytes.EqualFold(step.Args[0], []byte("INFO")) {
+				_, text, _ = strings.Cut(text, "\r\n") // its length varies
+				text = strings.Replace(text, "sentinels_connected:0\r\n", "", 1)
+			}
+			text = variable.ReplaceAllString(text, "ID")
+			return []byte(counted.ReplaceAllString(text, "${1}N"))
+		},
+	}
+	return r.Run(s)
 }
 
-func (s *replicationScene) file() string {
-	return filepath.Join("testdata", "replication", strings.ReplaceAll(s.name, " ", "-")+".txt")
+func readScenes(t *testing.T) []scenario.Section {
+	f, err := scenario.ReadFile(scenesFile, "follow", "lose", "jump")
+	require.NoError(t, err)
+	return f.Sections
+}
+
+func requireScene(t *testing.T, s scenario.Section, k kind) {
+	for _, fault := range playScene(t, s, k).Faults() {
+		t.Error(fault)
+	}
+	for _, step := range s.Steps {
+		if step.Action == scenario.Command && !step.IsRecorded {
+			t.Errorf("%s: %s: no reply is recorded", step.Place(&s), step.Line)
+		}
+	}
 }
 
 // TestReplicationScenes: replicas of either kind answer alike.
 func TestReplicationScenes(t *testing.T) {
-	t.Parallel()
-	for _, s := range replicationScenes {
-		t.Run(s.name, func(t *testing.T) {
+	if *record {
+		recordScenes(t)
+	} else {
+		t.Parallel()
+	}
+	for _, s := range readScenes(t) {
+		t.Run(s.Title, func(t *testing.T) {
 			t.Parallel()
-			if *record {
-				require.NoError(t, os.MkdirAll(filepath.Dir(s.file()), 0o755))
-				require.NoError(t, os.WriteFile(s.file(), []byte(s.play(t, redis)), 0o644))
-			}
-			want, err := os.ReadFile(s.file())
-			require.NoError(t, err)
-			require.Equal(t, string(want), s.play(t, ours))
+			requireScene(t, s, ours)
 		})
 	}
 }
 
-// TestReplicationScenesOnRedis: the files are what redis-server answers.
+// TestReplicationScenesOnRedis: the file has what redis-server answers.
 func TestReplicationScenesOnRedis(t *testing.T) {
 	t.Parallel()
-	for _, s := range replicationScenes {
-		t.Run(s.name, func(t *testing.T) {
+	for _, s := range readScenes(t) {
+		t.Run(s.Title, func(t *testing.T) {
 			t.Parallel()
-			want, err := os.ReadFile(s.file())
-			require.NoError(t, err)
-			require.Equal(t, string(want), s.play(t, redis))
+			requireScene(t, s, redis)
 		})
 	}
+}
+
+func recordScenes(t *testing.T) {
+	var (
+		mu   sync.Mutex // protects runs
+		runs []scenario.Section
+	)
+	t.Run("record", func(t *testing.T) {
+		for _, s := range readScenes(t) {
+			t.Run(s.Title, func(t *testing.T) {
+				t.Parallel()
+				run := playScene(t, s, redis)
+				mu.Lock()
+				defer mu.Unlock()
+				runs = append(runs, run)
+			})
+		}
+	})
+	require.NoError(t, scenario.Record(scenesFile, runs))
 }
