@@ -133,8 +133,8 @@ func Differences(recorded, run Section) (out []string) {
 		if got.Failed == nil && bytes.Equal(want.Recorded, got.Got) {
 			continue
 		}
-		redis, ours := shorten(Print(want.Recorded), Print(got.Got))
-		text := fmt.Sprintf("%s: %s: %s\nwant:\n%sgot:\n%s", got.Place(&run), run.Title, got.Line, redis, ours)
+		wanted, had := shorten(Print(want.Recorded), Print(got.Got))
+		text := fmt.Sprintf("%s: %s: %s\nwant:\n%sgot:\n%s", got.Place(&run), run.Title, got.Line, wanted, had)
 		if got.Failed != nil {
 			text += fmt.Sprintf("and then: %v\n", got.Failed)
 		}

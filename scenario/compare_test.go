@@ -218,7 +218,10 @@ func TestErrorsHaveALine(t *testing.T) {
 		"PING", "|+OK", "== a\n|+OK", "== a\n== a", "== a\n@nosuch", "== a\n@masked PING",
 		"== a\n@mask (no pattern) PING",
 		"== a\n@mask /(/ (bad) PING", "== a\n@clock x", "== a\n@raw PING", "== a\n@raw 1 a b",
-		"== a\nPING\n|\\q",
+		"== a\nPING\n|\\q", "== a\n= x", "== a\nPING\n= x\n= y", "== a\nPING\n~ (", "== a\n@end", " x",
+		"== a\n@repeat x\nPING\n@end", "== a\n@repeat 2\nPING", "== a\n@insert b", "== a\nPING\n@for a in b",
+		"== a\n@for a,b in c\nPING", "== a\n@for a\nPING", "== $a\n@for a in b b\nPING", "== a\n@save",
+		"== a\n@conn", "== a\n@reply x", "== a\n@blocked", "== a\n@at x", "== a\nb: @advance", "== a\nGET \"",
 	} {
 		_, err := Read(text)
 		require.ErrorContains(t, err, "line ", "%q", text)

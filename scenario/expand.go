@@ -172,7 +172,9 @@ func withTimes(text string, nowMs int64) string {
 	}
 	return present.ReplaceAllStringFunc(text, func(one string) string {
 		m := present.FindStringSubmatch(one)
-		now := map[string]int64{"s": nowMs / 1000, "ms": nowMs, "us": nowMs * 1000, "ns": nowMs * 1_000_000}[m[1]]
+		now := map[string]int64{
+			"s": nowMs / 1000, "ms": nowMs, "us": nowMs * 1000, "ns": nowMs * 1_000_000,
+		}[m[1]]
 		offset, _ := strconv.ParseInt(m[2], 10, 64) // 0 without one
 		return strconv.FormatInt(now+offset, 10)
 	})

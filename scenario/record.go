@@ -47,7 +47,7 @@ func insert(text string, replies map[int]string) string {
 	var out strings.Builder
 	var reply string // goes below the line and those that continue it
 	old := false     // lines with "|" are an old reply
-	for i, line := range strings.SplitAfter(text, "\n") {
+	for i, line := range strings.SplitAfter(strings.TrimSuffix(text, "\n")+"\n", "\n") {
 		continues := line != "" && (line[0] == ' ' || line[0] == '\t')
 		if old && strings.HasPrefix(line, "|") {
 			continue

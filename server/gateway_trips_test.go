@@ -83,8 +83,8 @@ func TestDecisionsOfOneKeyAreCombined(t *testing.T) {
 	trips, commands, combined = g.cost(func() {
 		require.Equal(t, []string{
 			"[4 9 5 0 1000]", "[5 9 5 0 1000]", "[5 9 0 0 1000]", "9", "1", "[1 9 8 0 1000]",
-			"[allowed 0 limit 9 remaining 8 retry_after_ms -1 reset_after_ms 1000 next_after_ms 1000 used 1 " +
-				"algo LOG window_ms 1000]",
+			"[allowed 0 limit 9 remaining 8 retry_after_ms -1 reset_after_ms 1000 next_after_ms 1000 " +
+				"used 1 algo LOG window_ms 1000]",
 		}, g.pipeline(
 			"RL.ALLOW j 9 1s COST 4", "RL.ALLOW j 9 1s COST 5 PEEK", "RL.ALLOW j 9 1s COST 7 ATMOST",
 			"ZCARD j", "DEL j", "RL.ALLOW j 9 1s", "RL.ALLOW j 9 1s COST 10 FULL"))

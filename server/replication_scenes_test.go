@@ -30,7 +30,9 @@ var counted = regexp.MustCompile(
 // playScene runs a scene on two servers of a kind.
 func playScene(t *testing.T, s scenario.Section, k kind) scenario.Section {
 	f := newFabric(t)
-	f.held = slices.ContainsFunc(s.Steps, func(st scenario.Step) bool { return strings.HasPrefix(st.Line, "@jump") })
+	f.held = slices.ContainsFunc(s.Steps, func(st scenario.Step) bool {
+		return strings.HasPrefix(st.Line, "@jump")
+	})
 	master, replica := f.node(k), f.node(k, s.Directives...)
 	_, port := master.hostPort()
 	_, ownPort := replica.hostPort()

@@ -152,7 +152,7 @@ func (p *rlRun) run(path rlPath, scenario rlScenario) {
 			require.Equal(t, "OK", p.call(p.other, "MULTI"))
 		}
 		for i, got := range path.send(p, group) {
-			require.Equal(t, group[i].want, got, "%s: at %+d: %s", group[i].place, group[i].atMs, group[i].line)
+			require.Equal(t, group[i].want, got, "%s: %s", group[i].place, group[i].line)
 		}
 		if unchanged {
 			require.Equal(t, "[]", p.call(p.other, "EXEC"), "marked watched keys: %v", group)
