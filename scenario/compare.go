@@ -134,7 +134,8 @@ func Differences(recorded, run Section) (out []string) {
 			continue
 		}
 		wanted, had := shorten(Print(want.Recorded), Print(got.Got))
-		text := fmt.Sprintf("%s: %s: %s\nwant:\n%sgot:\n%s", got.Place(&run), run.Title, got.Line, wanted, had)
+		text := fmt.Sprintf("%s: %s: %s\nwant:\n%sgot:\n%s", got.Place(&run), run.Title, got.Line, wanted,
+			had)
 		if got.Failed != nil {
 			text += fmt.Sprintf("and then: %v\n", got.Failed)
 		}
