@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,6 +90,9 @@ func (s Section) Faults() (out []string) {
 	return out
 }
 
+// anError matches an error in a reply, also in an array.
+var anError = regexp.MustCompile(`(?:^|\r\n)[-!][A-Z\d]`)
+
 // shownLine returns the line, and what was sent if that is something else.
 func (s *Step) shownLine() string {
 	if s.sent == "" || s.sent == s.Line {
@@ -114,11 +118,12 @@ func (s *Step) fault() string {
 		return err.Error()
 	case s.isShown && got != s.want:
 		return "want: " + escape(s.want) + "\ngot:  " + escape(got)
-	case !s.Expects() && s.Got[0] == '-':
+	case !s.Expects() && anError.Match(s.Got):
 		return "got:  " + escape(got) + "\nA reply is expected that is no error."
 	}
+	lines := strings.ReplaceAll(got, "\r\n", "\n")
 	for _, p := range s.patterns {
-		if p.re.MatchString(got) == p.not {
+		if p.re.MatchString(lines) == p.not {
 			verb := map[bool]string{true: "no match of", false: "a match of"}[p.not]
 			return fmt.Sprintf("want: %s %s\ngot:  %s", verb, p.re, escape(got))
 		}

@@ -9,7 +9,8 @@
 //	b: GET k               a command on connection b
 //	= OK                   the reply to the line above, as Show formats it, in which \\ is a backslash
 //	                       and \xHH a byte
-//	~ RE                   it matches the regular expression; several lines are several expressions
+//	~ RE                   it matches the regular expression, in which ^ and $ are the ends of its lines;
+//	                       several lines are several expressions
 //	!~ RE                  it does not match
 //	|*1                    one CRLF-ended line of its bytes, with bytes outside printable ASCII as \xHH;
 //	                       a backslash at its end says that no CRLF follows. With -record a test

@@ -191,7 +191,7 @@ func (s *Step) expect(l line) error {
 		s.want, s.isShown = strings.TrimSuffix(string(b), "\r\n"), true
 		return err
 	}
-	re, err := regexp.Compile(text)
+	re, err := regexp.Compile("(?m)" + text)
 	s.patterns = append(s.patterns, pattern{re, mark == "!~"})
 	return err
 }

@@ -1,0 +1,114 @@
+package engine_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scenario"
+)
+
+// TestCases runs testdata/cases, in the format of package scenario, against sessions of an engine. The
+// connection "remote" is from another machine. Directives of the test's own:
+//
+//	@tick N      N ticks of the engine
+//	@reclaim     what has expired is reclaimed
+func TestCases(t *testing.T) {
+	files, err := scenario.Glob("testdata/cases/*.cases", "tick", "reclaim")
+	require.NoError(t, err)
+	for _, f := range files {
+		for _, s := range f.Sections {
+			t.Run(s.Title, func(t *testing.T) {
+				p := newCasePlayer(t, s)
+				for _, fault := range p.Run(s).Faults() {
+					t.Error(fault)
+				}
+			})
+		}
+	}
+}
+
+// A casePlayer runs a section against sessions of an engine.
+type casePlayer struct {
+	scenario.Runner
+	e     *engine.Engine
+	hands *hands
+}
+
+func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
+	p := &casePlayer{}
+	p.e, p.hands = newEngine(t, s.Directives...)
+	p.Protocol = s.Protocol
+	p.Dial = func(name string) (scenario.Client, error) { return newCaseClient(p.e, name), nil }
+	p.SetClock = func(nowMs int64) error {
+		p.hands.us = (nowMs - startNowMs) * 1000
+		return nil
+	}
+	p.Own = map[string]func(string) ([]byte, error){
+		"tick": func(text string) ([]byte, error) {
+			n, err := strconv.Atoi(text)
+			for range n {
+				p.e.Tick()
+			}
+			return nil, err
+		},
+		"reclaim": func(string) ([]byte, error) { p.e.Reclaim(); return nil, nil },
+	}
+	return p
+}
+
+// A caseClient is a session as a client of scenarios.
+type caseClient struct {
+	*engine.Session
+	out []byte // what was sent to the client and not read
+}
+
+func newCaseClient(e *engine.Engine, name string) *caseClient {
+	peer := engine.Peer{Addr: "127.0.0.1:1", LocalAddr: "127.0.0.1:6379", Local: true}
+	if name == "remote" {
+		peer = engine.Peer{Addr: "192.0.2.1:1", LocalAddr: "192.0.2.2:6379"}
+	}
+	return &caseClient{Session: e.NewSession(peer)}
+}
+
+func (c *caseClient) Send(args [][]byte) error {
+	reply := c.Do(args)
+	c.out = resp.Append(c.out, &reply, c.Proto())
+	return nil
+}
+
+func (c *caseClient) SendRaw([]byte) error { return errors.New("a session takes no bytes") }
+
+func (c *caseClient) Reply() ([]byte, error) {
+	if len(c.Unread()) == 0 {
+		return nil, errors.New("there is no reply")
+	}
+	reply, err := scenario.ReadReply(bufio.NewReader(bytes.NewReader(c.out)), nil)
+	c.out = c.out[len(reply):]
+	return reply, err
+}
+
+func (c *caseClient) Rest() ([]byte, error) {
+	if rest := c.Unread(); c.Closing() {
+		return rest, nil
+	}
+	return nil, errors.New("the session goes on")
+}
+
+// Unread includes messages that have come since the last command.
+func (c *caseClient) Unread() []byte {
+	var lost int
+	if c.out, lost = c.Deliver(c.out); lost > 0 {
+		return fmt.Appendf(nil, "%d bytes are lost", lost)
+	}
+	return c.out
+}
+
+func (c *caseClient) Close() error { c.Session.Close(); return nil }
