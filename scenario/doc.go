@@ -53,6 +53,7 @@
 //	@for a,b in 1,x 2,y    on the line below a title: the section with $a and $b replaced, also in the
 //	                       title, by the words of each row
 //	@repeat N              the lines up to @end, N times
+//	@repeat N i            so, with $i from 0 to N-1
 //	-- name                lines that sections insert
 //	@insert name           those lines
 //	${text*N}              text N times

@@ -3,8 +3,8 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -59,6 +59,19 @@ func repeated(text string) string {
 type replacement map[string]string
 
 var variable = regexp.MustCompile(`\$([a-zA-Z]\w*)`)
+
+// with returns r with one more value; name "" adds none.
+func (r replacement) with(name, value string) replacement {
+	if name == "" {
+		return r
+	}
+	r = maps.Clone(r)
+	if r == nil {
+		r = replacement{}
+	}
+	r[name] = value
+	return r
+}
 
 func (r replacement) in(text string) string {
 	if len(r) == 0 || !strings.Contains(text, "$") {
@@ -125,7 +138,8 @@ func expand(lines []line, r replacement, blocks map[string][]line) (out []line, 
 			}
 			out = append(out, more...)
 		case "@repeat":
-			n, err := strconv.Atoi(rest)
+			times, counter, _ := strings.Cut(rest, " ")
+			n, err := strconv.Atoi(times)
 			if err != nil {
 				return nil, l.fail(err)
 			}
@@ -133,11 +147,13 @@ func expand(lines []line, r replacement, blocks map[string][]line) (out []line, 
 			if end < 0 {
 				return nil, l.fail(errors.New("@repeat without @end"))
 			}
-			more, err := expand(lines[i+1:end], r, blocks)
-			if err != nil {
-				return nil, err
+			for k := range n {
+				more, err := expand(lines[i+1:end], r.with(counter, strconv.Itoa(k)), blocks)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, more...)
 			}
-			out = append(out, slices.Repeat(more, n)...)
 			i = end
 		default:
 			out = append(out, l)

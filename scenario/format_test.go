@@ -27,8 +27,8 @@ GET $k
 @insert both
 @repeat 2
 ECHO "${x *3}"
-@repeat 2
-PING
+@repeat 2 i
+PING$i
     $n
 @end
 @end
@@ -38,9 +38,9 @@ TIME
 `)
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"== of a, 1", "GET a", `ECHO "x x x "`, "PING 1", "PING 1", `ECHO "x x x "`, "PING 1", "PING 1",
-		"== of b c, d,2", "GET b c", `ECHO "x x x "`, "PING d,2", "PING d,2", `ECHO "x x x "`, "PING d,2",
-		"PING d,2",
+		"== of a, 1", "GET a", `ECHO "x x x "`, "PING0 1", "PING1 1", `ECHO "x x x "`, "PING0 1", "PING1 1",
+		"== of b c, d,2", "GET b c", `ECHO "x x x "`, "PING0 d,2", "PING1 d,2", `ECHO "x x x "`, "PING0 d,2",
+		"PING1 d,2",
 		"== last", "TIME",
 	}, f.Lines())
 	require.Equal(t, []string{"--name", "a b"}, f.Sections[1].Directives)

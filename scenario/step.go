@@ -116,7 +116,9 @@ func parseStep(text string, own []string) (s Step, err error) {
 			err = fmt.Errorf("%s needs a name", name)
 		}
 	case "@redis", "@directives":
-		s.Args, err = Words(rest)
+		if rest = strings.TrimSpace(rest); rest != "" {
+			s.Args, err = Words(rest)
+		}
 	case "@closed", "@close", "@reply":
 		if rest != "" {
 			err = fmt.Errorf("%s: nothing follows %s", text, name)
