@@ -76,19 +76,6 @@ func TestBlockedSessionsAreServedInOrder(t *testing.T) {
 	require.Contains(t, do(b, "INFO clients"), "blocked_clients:0\r\n")
 }
 
-// After a session has ended the next one in line is served.
-func TestBlockedSessionEnds(t *testing.T) {
-	e, _ := newEngine(t)
-	first, second, b := newWaiting(e), newSession(t, e), newSession(t, e)
-	do(first.Session, "BLPOP k 0")
-	do(second, "BLPOP k 0")
-	first.Close()
-	do(b, "RPUSH k x")
-	require.True(t, second.Ready())
-	require.Equal(t, "[k x]", show(second.Resume()))
-	require.Contains(t, do(b, "INFO clients"), "blocked_clients:0\r\n")
-}
-
 // A wait ends once: later attempts to end it have no effect.
 func TestTimeoutAfterPush(t *testing.T) {
 	e, _ := newEngine(t)
@@ -108,23 +95,6 @@ func TestTimeoutAfterPush(t *testing.T) {
 	do(b, "RPUSH k y")
 	require.Equal(t, "(nil)", show(s.Resume()))
 	require.Equal(t, "1", do(b, "LLEN k"))
-}
-
-// The reply is in the protocol of the session that waited, at the instant of the one that
-// served it.
-func TestServedWithTheRightKeyspace(t *testing.T) {
-	e, h := newEngine(t)
-	s, b := newSession(t, e), newSession(t, e)
-	do(s, "SELECT 3")
-	do(s, "BLMOVE k m LEFT LEFT 0")
-	do(b, "SELECT 3")
-	do(b, "RPUSH m old")
-	do(b, "PEXPIRE m 10")
-	h.pass(11)
-	do(b, "RPUSH k new")
-	require.Equal(t, "new", show(s.Resume()))
-	require.Equal(t, "[new]", do(b, "LRANGE m 0 -1"), "what had expired is gone")
-	require.Equal(t, "-1", do(b, "PTTL m"))
 }
 
 // Moves in a ring: each waits for the element that the one before moves. One push changes

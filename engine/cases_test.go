@@ -20,8 +20,9 @@ import (
 //
 //	@tick N      N ticks of the engine
 //	@reclaim     what has expired is reclaimed
+//	@timeout B   what connection B waits for has not come in time
 func TestCases(t *testing.T) {
-	files, err := scenario.Glob("testdata/cases/*.cases", "tick", "reclaim")
+	files, err := scenario.Glob("testdata/cases/*.cases", "tick", "reclaim", "timeout")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
@@ -38,15 +39,19 @@ func TestCases(t *testing.T) {
 // A casePlayer runs a section against sessions of an engine.
 type casePlayer struct {
 	scenario.Runner
-	e     *engine.Engine
-	hands *hands
+	e       *engine.Engine
+	hands   *hands
+	clients map[string]*caseClient
 }
 
 func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
-	p := &casePlayer{}
+	p := &casePlayer{clients: map[string]*caseClient{}}
 	p.e, p.hands = newEngine(t, s.Directives...)
 	p.Protocol = s.Protocol
-	p.Dial = func(name string) (scenario.Client, error) { return newCaseClient(p.e, name), nil }
+	p.Dial = func(name string) (scenario.Client, error) {
+		p.clients[name] = newCaseClient(p.e, name)
+		return p.clients[name], nil
+	}
 	p.SetClock = func(nowMs int64) error {
 		p.hands.us = (nowMs - startNowMs) * 1000
 		return nil
@@ -60,6 +65,14 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 			return nil, err
 		},
 		"reclaim": func(string) ([]byte, error) { p.e.Reclaim(); return nil, nil },
+		"timeout": func(name string) ([]byte, error) {
+			c := p.clients[name]
+			if c == nil || c.Blocked() == nil {
+				return nil, fmt.Errorf("%q does not wait", name)
+			}
+			c.Blocked().TimeOut()
+			return nil, nil
+		},
 	}
 	return p
 }
@@ -102,8 +115,12 @@ func (c *caseClient) Rest() ([]byte, error) {
 	return nil, errors.New("the session goes on")
 }
 
-// Unread includes messages that have come since the last command.
+// Unread includes the reply of a wait that has ended, and messages that have come since the last command.
 func (c *caseClient) Unread() []byte {
+	if b := c.Blocked(); b != nil && b.Over() {
+		reply := c.Resume()
+		c.out = resp.Append(c.out, &reply, c.Proto())
+	}
 	var lost int
 	if c.out, lost = c.Deliver(c.out); lost > 0 {
 		return fmt.Appendf(nil, "%d bytes are lost", lost)

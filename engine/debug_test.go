@@ -162,19 +162,6 @@ func TestDebugSleep(t *testing.T) {
 	require.Zero(t, slept("1e300"), "the server ends")
 }
 
-func TestDebugSetActiveExpire(t *testing.T) {
-	e, h := newEngine(t, strings.Fields(debugOn)...)
-	s := newSession(t, e)
-	do(s, "SET k v PX 10")
-	require.Equal(t, "OK", do(s, "DEBUG SET-ACTIVE-EXPIRE 0"))
-	h.pass(20)
-	e.Tick()
-	require.Equal(t, "1", do(s, "DBSIZE"))
-	require.Equal(t, "OK", do(s, "DEBUG SET-ACTIVE-EXPIRE 1"))
-	e.Tick()
-	require.Equal(t, "0", do(s, "DBSIZE"))
-}
-
 // TestDebugNeedsPermission checks that DEBUG reveals nothing to a client that may not use
 // it.
 func TestDebugNeedsPermission(t *testing.T) {
@@ -185,20 +172,6 @@ func TestDebugNeedsPermission(t *testing.T) {
 	} {
 		require.Contains(t, do(s, call), "ERR DEBUG command not allowed.", call)
 	}
-}
-
-func TestDebugRefusals(t *testing.T) {
-	e, _ := newEngine(t, strings.Fields(debugOn)...)
-	s := newSession(t, e)
-	names := "ASSERT CRASH-AND-RECOVER LEAK OOM PANIC RESTART SEGFAULT REPLICATE"
-	for _, name := range strings.Fields(names) {
-		require.Contains(t, do(s, "DEBUG "+name), "ERR DEBUG "+name+" is refused: ")
-		require.Contains(t, do(s, "DEBUG "+name+" x"), "ERR DEBUG "+name+" is refused: ")
-	}
-	require.Equal(t, "1", do(s, "DEBUG STRINGMATCH-LEN a*c abbc"))
-	require.Equal(t, "0", do(s, "DEBUG STRINGMATCH-LEN a*c abb"))
-	require.Contains(t, do(s, "DEBUG STRUCTSIZE"), "bits:64 ")
-	require.Contains(t, do(s, "DEBUG HELP"), "SLEEP seconds")
 }
 
 // TestDebugLog: the message is one line of the log.

@@ -27,26 +27,6 @@ func TestInfoNeedsNoShard(t *testing.T) {
 	})
 }
 
-// TestInfoAmongOthers checks that INFO is the same in EXEC and in a script, where the
-// shards are locked already.
-func TestInfoAmongOthers(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
-	do(s, "SET a v EX 100")
-	do(s, "SET b v")
-	do(s, "SELECT 3")
-	do(s, "SET c v")
-	const want = "# Keyspace\r\ndb0:keys=2,expires=1,avg_ttl=100000\r\ndb3:keys=1,expires=0,avg_ttl=0\r\n"
-	require.Equal(t, want, do(s, "INFO keyspace"))
-	require.Equal(t, want, do(s, "EVAL return(redis.call('INFO','keyspace')) 0"))
-	require.Equal(t, want, do(s,
-		"EVAL redis.call('PUBLISH','c','m')return(redis.call('INFO','keyspace')) 1 x"))
-	do(s, "MULTI")
-	do(s, "PUBLISH c m")
-	do(s, "INFO stats keyspace")
-	require.Contains(t, do(s, "EXEC"), want)
-}
-
 func TestAverageTTL(t *testing.T) {
 	e, h := newEngine(t)
 	s := newSession(t, e)

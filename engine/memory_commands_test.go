@@ -105,21 +105,6 @@ func TestMemoryUsageIsWhatTheKeyAdds(t *testing.T) {
 	}
 }
 
-func TestMemoryUsageLeavesNoTrace(t *testing.T) {
-	e, h := newEngine(t)
-	s := newSession(t, e)
-	do(s, "SET k v PX 50000")
-	h.pass(20_000)
-	require.NotEqual(t, "(nil)", do(s, "MEMORY USAGE k"))
-	require.Equal(t, "(nil)", do(s, "MEMORY USAGE none"))
-	require.Equal(t, "20", do(s, "OBJECT IDLETIME k"))
-	require.Contains(t, do(s, "INFO stats"), "keyspace_hits:1\r\nkeyspace_misses:0", "OBJECT's")
-	h.pass(30_001)
-	require.NotEqual(t, "(nil)", do(s, "MEMORY USAGE k"), "as in Redis, until it is removed")
-	require.Equal(t, "0", do(s, "DEL k"))
-	require.Equal(t, "(nil)", do(s, "MEMORY USAGE k"))
-}
-
 // TestMemoryStatsIsInfo compares MEMORY STATS with INFO memory.
 func TestMemoryStatsIsInfo(t *testing.T) {
 	e, _ := newEngine(t)

@@ -271,23 +271,6 @@ func TestMailboxIsBounded(t *testing.T) {
 	require.True(t, slow.Ready(), "its connection must notice")
 }
 
-// TestInfoWherePublished checks INFO in a script or EXEC that has published: it reads
-// counts under the lock that is held already.
-func TestInfoWherePublished(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
-	for _, line := range []string{"MULTI", "PUBLISH a m", "INFO stats", "PUBSUB NUMPAT", "PUBSUB CHANNELS"} {
-		do(s, line)
-	}
-	require.Contains(t, do(s, "EXEC"), "pubsub_channels:0")
-	require.Equal(t, "0", show(s.Do([][]byte{
-		[]byte("EVAL"),
-		[]byte("redis.call('publish','a','m') redis.call('info') return redis.call('pubsub','numpat')"),
-		[]byte("0"),
-	})))
-	require.Equal(t, "0", do(newSession(t, e), "PUBLISH a m"), "the lock was given back")
-}
-
 func TestDeliverWithoutSubscription(t *testing.T) {
 	e, _ := newEngine(t)
 	s := newSession(t, e)

@@ -13,56 +13,6 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-func TestRLStats(t *testing.T) {
-	e, _ := newEngine(t, "--rl-stats-prefix", "t1: t1:vip: t2:")
-	s := newSession(t, e)
-	for _, line := range []string{
-		"RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m PEEK",
-		"RL.ALLOW t1:vip:a 5 1m COST 3",
-		"RL.ALLOW t1: 5 1m ALGO FIXED", "RL.ALLOW t1 5 1m", "RL.ALLOW other 5 1m", "CL.THROTTLE t2:g 5 5 60",
-		"RL.MALLOW 3 t1:m 5 1m t2:m 2 1m other 9 1m COST 2", "RL.MALLOW 2 t1:m 5 1m t2:m 2 1m",
-		"RL.ALLOW t1:a -1 1m", "RL.ALLOW t1:a", // errors do not count as decisions
-	} {
-		do(s, line)
-	}
-	const (
-		t1 = "allowed 2 denied 1 peeked 1 units 4 algorithms [LOG [allowed 1 denied 1 peeked 1 units 3] " +
-			"FIXED [allowed 1 denied 0 peeked 0 units 1]]"
-		vip = "allowed 1 denied 0 peeked 0 units 3 algorithms [LOG [allowed 1 denied 0 peeked 0 units 3]]"
-		t2  = "allowed 2 denied 1 peeked 0 units 3 algorithms [LOG [allowed 1 denied 1 peeked 0 units 2] " +
-			"GCRA [allowed 1 denied 0 peeked 0 units 1]]"
-	)
-	require.Equal(t, "[allowed 7 denied 2 peeked 1 units 14 algorithms ["+
-		"LOG [allowed 5 denied 2 peeked 1 units 12] FIXED [allowed 1 denied 0 peeked 0 units 1] "+
-		"GCRA [allowed 1 denied 0 peeked 0 units 1]] prefixes [t1: ["+t1+"] t1:vip: ["+vip+"] t2: ["+t2+"]]]",
-		do(s, "RL.STATS"))
-	require.Equal(t, "[t2: ["+t2+"] t1: ["+t1+"]]", do(s, "RL.STATS t2: t1:"))
-	require.Equal(t, `ERR prefix "x" is not in rl-stats-prefix`, do(s, "RL.STATS t1: x"))
-
-	// Prefixes that stay keep their counts; commands of a batch before belong to the list of then.
-	do(s, "RL.ALLOW t2:a 5 1m")
-	require.Equal(t, "OK", show(s.Do([][]byte{
-		[]byte("CONFIG"), []byte("SET"), []byte("rl-stats-prefix"), []byte("t2: new:"),
-	})))
-	do(s, "RL.ALLOW new:a 5 1m")
-	require.Contains(t, do(s, "RL.STATS t2:"), "[t2: [allowed 3 denied 1 peeked 0 units 4 ")
-	require.Contains(t, do(s, "RL.STATS new:"), "[new: [allowed 1 denied 0 peeked 0 units 1 ")
-	require.Equal(t, `ERR prefix "t1:" is not in rl-stats-prefix`, do(s, "RL.STATS t1:"))
-
-	require.Equal(t, "OK", do(s, "CONFIG RESETSTAT"))
-	require.Equal(t, "[allowed 0 denied 0 peeked 0 units 0 algorithms [] prefixes ["+
-		"new: [allowed 0 denied 0 peeked 0 units 0 algorithms []] "+
-		"t2: [allowed 0 denied 0 peeked 0 units 0 algorithms []]] note "+commands.CountedDecisions+"]",
-		do(s, "RL.STATS"))
-	do(s, "RL.ALLOW t2:b 5 1m")
-	require.Equal(t, "OK", show(s.Do([][]byte{
-		[]byte("CONFIG"), []byte("SET"), []byte("rl-stats-prefix"), nil,
-	})))
-	do(s, "RL.ALLOW t2:b 5 1m")
-	require.Equal(t, "[allowed 2 denied 0 peeked 0 units 2 "+
-		"algorithms [LOG [allowed 2 denied 0 peeked 0 units 2]] prefixes []]", do(s, "RL.STATS"))
-}
-
 // statsModel recounts decisions; it finds the prefix of a key by trying all.
 type statsModel struct {
 	prefixes []string

@@ -36,39 +36,6 @@ func callsOf(t *testing.T, s *engine.Session, command string) string {
 	return fmt.Sprintf("%d/%d/%d", calls, rejected, failed)
 }
 
-// TestCommandStats: the figures are those of redis-server 7.0.15 after the same
-// commands.
-func TestCommandStats(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
-	require.Equal(t, "OK", do(s, "CONFIG RESETSTAT"))
-	require.Equal(t, "1/0/0", callsOf(t, s, "config|resetstat"))
-	for _, line := range []string{
-		"SET k v", "GET k", "INCR k", "GET", "NOSUCH", "CONFIG NOSUCH", "CONFIG GET", "CONFIG",
-		"MULTI", "INCR k", "SET k 1", "GET", "EXEC", // aborted by a wrong arity
-		"MULTI", "INCR k", "CONFIG GET a b c", "NOSUCH", "EXEC", // aborted by an unknown command
-		"EXEC foo",
-		"MULTI", "SET k v", "INCR k", "GET k", "EXEC",
-		"MULTI", "DISCARD",
-		"EVAL return{err='MY_error'} 0", "EVAL return{} nokeys",
-		"MULTI", "HELLO 9", "SELECT 99", "EXEC",
-		"RL.ALLOW l 1 1m", "RL.ALLOW l 1 1m", "RL.ALLOW l -1 1m", "RL.ALLOW l", // a denial is no failure
-	} {
-		do(s, line)
-	}
-	// What ran, in EXEC too: 23 of the above, RESETSTAT and the INFO behind it.
-	require.Equal(t, "25", field(t, s, "stats", "total_commands_processed"))
-	require.Equal(t, "18", field(t, s, "stats", "total_error_replies"))
-	for command, want := range map[string]string{
-		"set": "2/0/0", "get": "2/2/0", "incr": "2/0/2", "config": "0/1/0", "config|get": "0/1/0",
-		"multi": "5/0/0", "exec": "4/1/2",
-		"discard": "1/0/0", "eval": "2/0/2", "hello": "1/0/1", "select": "1/0/1", "rl.allow": "3/1/1",
-		"nosuch": "none", "time": "none",
-	} {
-		require.Equal(t, want, callsOf(t, s, command), command)
-	}
-}
-
 func TestStatsOfSeveralSessions(t *testing.T) {
 	e, clock := newEngine(t)
 	a, b := newSession(t, e), newSession(t, e)
@@ -120,26 +87,6 @@ func TestUnauthenticatedCallsAreCounted(t *testing.T) {
 	require.Equal(t, "0/2/0", callsOf(t, admin, "get"))
 	require.Equal(t, "2/1/1", callsOf(t, admin, "auth"))
 	require.Equal(t, "1/0/1", callsOf(t, admin, "hello"))
-}
-
-// latency-tracking decides whether INFO shows latencies.
-func TestLatencyTracking(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
-	require.Equal(t, "PONG", do(s, "ping"))
-	require.Regexp(t, `latency_percentiles_usec_ping:p50=\d+\.000,p99=\d+\.000,p99\.9=\d+\.000\r\n`,
-		do(s, "info latencystats"))
-	require.Equal(t, "OK", show(s.Do([][]byte{
-		[]byte("CONFIG"), []byte("SET"), []byte("latency-tracking-info-percentiles"), []byte("0 12.5 100"),
-	})))
-	require.Regexp(t, `latency_percentiles_usec_ping:p0=\d+\.000,p12\.5=\d+\.000,p100=\d+\.000\r\n`,
-		do(s, "info latencystats"))
-	require.Equal(t, "OK", show(s.Do([][]byte{
-		[]byte("CONFIG"), []byte("SET"), []byte("latency-tracking-info-percentiles"), nil,
-	})))
-	require.Contains(t, do(s, "info latencystats"), "latency_percentiles_usec_ping:\r\n", "as in Redis")
-	require.Equal(t, "OK", do(s, "config set latency-tracking no"))
-	require.NotContains(t, do(s, "info latencystats"), "latency_percentiles_usec")
 }
 
 // TestDebugIsOneCommand: as in Redis the subcommands of DEBUG have no statistics of their

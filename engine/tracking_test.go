@@ -14,93 +14,6 @@ import (
 // The transcripts have the messages that clients are sent; these tests check what
 // transcripts cannot show.
 
-func TestTrackingIsListed(t *testing.T) {
-	e, _ := newEngine(t)
-	a, b := newCacher(t, e, resp.RESP3), newCacher(t, e, resp.RESP3)
-	listed := func(c *cacher) string {
-		line := c.ask("CLIENT INFO").(string)
-		_, flags, _ := strings.Cut(line, " flags=")
-		flags, _, _ = strings.Cut(flags, " ")
-		_, redirect, _ := strings.Cut(line, " redir=")
-		redirect, _, _ = strings.Cut(redirect, " ")
-		return flags + " " + redirect
-	}
-	require.Equal(t, "N -1", listed(a))
-	a.ask("CLIENT TRACKING ON")
-	require.Equal(t, "t 0", listed(a))
-	a.ask("CLIENT TRACKING ON REDIRECT " + b.id)
-	require.Equal(t, "t "+b.id, listed(a))
-	a.ask("GET k")
-	b.Close()
-	require.Equal(t, "t "+b.id, listed(a), "nothing was to be told yet")
-	a.ask("SET k v")
-	require.Equal(t, []string{"tracking-redir-broken " + b.id}, a.takeHeard())
-	require.Equal(t, "tR "+b.id, listed(a))
-	a.ask("CLIENT TRACKING ON")
-	require.Equal(t, "t 0", listed(a))
-	a.ask("CLIENT TRACKING OFF")
-	a.ask("CLIENT TRACKING ON BCAST PREFIX x PREFIX y")
-	a.ask("MULTI")
-	require.Equal(t, "QUEUED", a.ask("CLIENT INFO"))
-	a.ask("DISCARD")
-	require.Equal(t, "tB 0", listed(a))
-	a.ask("RESET")
-	require.Equal(t, "N -1", listed(a))
-}
-
-func TestTrackingIsCounted(t *testing.T) {
-	e, _ := newEngine(t)
-	watcher := newSession(t, e)
-	require.Equal(t, []string{"0", "0", "0"}, trackingFigures(t, watcher))
-	a, b, c := newCacher(t, e, resp.RESP3), newCacher(t, e, resp.RESP3), newCacher(t, e, resp.RESP2)
-	a.ask("CLIENT TRACKING ON")
-	a.ask("CLIENT TRACKING ON NOLOOP")
-	b.ask("CLIENT TRACKING ON")
-	a.ask("MGET x y z x")
-	b.ask("MGET x w")
-	require.Equal(t, []string{"2", "4", "5"}, trackingFigures(t, watcher))
-	c.ask("CLIENT TRACKING ON BCAST PREFIX a PREFIX b")
-	b.ask("CLIENT TRACKING OFF")
-	b.ask("CLIENT TRACKING ON BCAST PREFIX b PREFIX c")
-	require.Contains(t, do(watcher, "INFO stats"), "\r\ntracking_total_prefixes:3\r\n")
-	require.Equal(t, []string{"3", "4", "5"}, trackingFigures(t, watcher))
-	watcher.Do(args("SET x 1"))
-	require.Equal(t, []string{"3", "3", "3"}, trackingFigures(t, watcher))
-	c.Close()
-	b.ask("CLIENT TRACKING OFF")
-	require.Contains(t, do(watcher, "INFO stats"), "\r\ntracking_total_prefixes:0\r\n")
-	watcher.Do(args("FLUSHDB"))
-	require.Equal(t, []string{"1", "0", "0"}, trackingFigures(t, watcher))
-}
-
-// TestTrackingForgetsClosedSessions checks that the keys that closed sessions have read
-// are kept only while a session is left that tracks, or has tracked.
-func TestTrackingForgetsClosedSessions(t *testing.T) {
-	e, _ := newEngine(t)
-	watcher := newSession(t, e)
-	a, b := newCacher(t, e, resp.RESP3), newCacher(t, e, resp.RESP3)
-	a.ask("CLIENT TRACKING ON")
-	b.ask("CLIENT TRACKING ON")
-	for i := range 300 {
-		a.ask(fmt.Sprint("GET k", i))
-	}
-	a.Close()
-	e.Tick()
-	require.Equal(t, []string{"1", "300", "300"}, trackingFigures(t, watcher))
-	b.ask("CLIENT TRACKING OFF")
-	e.Tick()
-	require.Equal(t, []string{"0", "300", "300"}, trackingFigures(t, watcher),
-		"as in Redis, which never forgets them")
-	b.Close()
-	e.Tick()
-	require.Equal(t, []string{"0", "0", "0"}, trackingFigures(t, watcher))
-	c := newCacher(t, e, resp.RESP3)
-	c.ask("CLIENT TRACKING ON")
-	c.ask("GET k1")
-	watcher.Do(args("SET k1 v"))
-	require.Equal(t, []string{"invalidate [k1]"}, c.takeHeard())
-}
-
 func TestTrackingTableIsBounded(t *testing.T) {
 	for _, mode := range []string{"", "NOLOOP"} {
 		t.Run(mode, func(t *testing.T) {
@@ -179,26 +92,6 @@ func TestReclaimInvalidates(t *testing.T) {
 	require.Contains(t, told, "l1")
 	require.Contains(t, told, "l2")
 	require.NotContains(t, told, "k")
-}
-
-// TestScanInvalidates checks that SCAN invalidates the expired keys that it removes.
-// Redis does not send these to a client with NOLOOP, whose cache then keeps the key
-// forever.
-func TestScanInvalidates(t *testing.T) {
-	e, hands := newEngine(t)
-	a := newCacher(t, e, resp.RESP3)
-	a.ask("CLIENT TRACKING ON NOLOOP")
-	a.ask("SET k v PX 10")
-	a.ask("GET k")
-	hands.pass(11)
-	require.Equal(t, []any{"0", []any{}}, a.ask("SCAN 0 COUNT 1000"))
-	require.Equal(t, []string{"invalidate [k]"}, a.takeHeard())
-
-	a.ask("SET k v PX 10")
-	a.ask("GET k")
-	hands.pass(11)
-	a.ask("EXISTS k")
-	require.Empty(t, a.takeHeard(), "it has asked for this one")
 }
 
 // heardEarly is a journal that checks whether an invalidation was sent before its effects
