@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,13 +18,15 @@ import (
 )
 
 // TestCases runs testdata/cases, in the format of package scenario, against sessions of an engine. The
-// connection "remote" is from another machine. Directives of the test's own:
+// connection "remote" is from another machine, "v1" to "v9" are from machines of their own, and nothing ends
+// "unending". Directives of the test's own:
 //
 //	@tick N      N ticks of the engine
 //	@reclaim     what has expired is reclaimed
+//	@left        the ids of the clients that nobody has killed
 //	@timeout B   what connection B waits for has not come in time
 func TestCases(t *testing.T) {
-	files, err := scenario.Glob("testdata/cases/*.cases", "tick", "reclaim", "timeout")
+	files, err := scenario.Glob("testdata/cases/*.cases", "tick", "reclaim", "timeout", "left")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
@@ -65,6 +69,21 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 			return nil, err
 		},
 		"reclaim": func(string) ([]byte, error) { p.e.Reclaim(); return nil, nil },
+		"left": func(string) ([]byte, error) {
+			c := newCaseClient(p.e, "unending")
+			defer c.Close()
+			_ = c.Send(args("CLIENT LIST"))
+			list, err := c.Reply()
+			var ids []string
+			for _, c := range p.clients {
+				id := strconv.FormatInt(c.ID(), 10)
+				if bytes.Contains(list, []byte("\nid="+id+" ")) && !c.Closing() {
+					ids = append(ids, id)
+				}
+			}
+			slices.Sort(ids)
+			return fmt.Appendf(nil, "+%s\r\n", strings.Join(ids, " ")), err
+		},
 		"timeout": func(name string) ([]byte, error) {
 			c := p.clients[name]
 			if c == nil || c.Blocked() == nil {
@@ -84,9 +103,17 @@ type caseClient struct {
 }
 
 func newCaseClient(e *engine.Engine, name string) *caseClient {
-	peer := engine.Peer{Addr: "127.0.0.1:1", LocalAddr: "127.0.0.1:6379", Local: true}
-	if name == "remote" {
+	peer := engine.Peer{Addr: "127.0.0.1:1", LocalAddr: "127.0.0.1:6379", Local: true, Kill: func() {}}
+	switch number, visits := strings.CutPrefix(name, "v"); {
+	case name == "remote":
 		peer = engine.Peer{Addr: "192.0.2.1:1", LocalAddr: "192.0.2.2:6379"}
+	case name == "unending":
+		peer = engine.Peer{Addr: "192.0.2.9:1000"}
+	case visits && len(number) == 1 && number >= "1" && number <= "9":
+		peer.Addr, peer.Local = "192.0.2."+number+":1000", false
+		if number[0]%2 == 0 {
+			peer.LocalAddr = "127.0.0.1:6380"
+		}
 	}
 	return &caseClient{Session: e.NewSession(peer)}
 }

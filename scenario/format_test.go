@@ -68,7 +68,9 @@ func TestFaults(t *testing.T) {
 		"~ ^a\n!~ b":  {[]string{"+a\r\n", "-ac\r\n"}, []string{"+ba\r\n", "+ab\r\n", "+\r\n"}},
 		"|+OK":        {[]string{"+OK\r\n"}, []string{"+OK \r\n", "-OK\r\n", "$2\r\nOK\r\n"}},
 		"|$2\n|a\\":   {nil, []string{"$2\r\na\r\n\r\n", "$1\r\na\r\n"}},
-		"# nothing":   {[]string{"+OK\r\n", "_\r\n", ":-1\r\n"}, []string{"-ERR\r\n", "*2\r\n:1\r\n-ERR x\r\n"}},
+		"# nothing": {
+			[]string{"+OK\r\n", "_\r\n", ":-1\r\n"}, []string{"-ERR\r\n", "*2\r\n:1\r\n-ERR x\r\n"},
+		},
 	} {
 		for _, reply := range cases.good {
 			require.Empty(t, run(t, "== s\nPING\n"+text, []string{reply}).Faults(), "%s: %q", text, reply)

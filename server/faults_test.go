@@ -75,45 +75,6 @@ func startFaults(t *testing.T, directives ...string) (dial func() *faultClient) 
 	}
 }
 
-// TestDebugFault injects each kind over a connection: what another one sees, and what has run.
-func TestDebugFault(t *testing.T) {
-	const hit, allowed = "RL.ALLOW user:42 3 1m", "[:1 :3 :2 :0 :60000]"
-	for _, c := range []struct {
-		inject, ask, want, next string
-		units                   string
-	}{
-		{"CLOSE", hit, "gone", "gone", ":0"},
-		{"drop-reply", hit, "gone", "gone", ":1"},
-		{"LOADING", hit, "-LOADING Redis is loading the dataset in memory", allowed, ":1"},
-		{"OOM", hit, "-OOM command not allowed when used memory > 'maxmemory'.", allowed, ":1"},
-		{"READONLY", hit, "-READONLY You can't write against a read only replica.", allowed, ":1"},
-		{
-			"NOSCRIPT", "EVALSHA e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
-			"-NOSCRIPT No matching script. Please use EVAL.", allowed, ":1",
-		},
-		{"REFUSE TEXT 'ERR it broke'", hit, "-ERR it broke", allowed, ":1"},
-		{"REFUSE TEXT 'ERR it broke' ON rl.allow", hit, "-ERR it broke", allowed, ":1"},
-		{"REFUSE TEXT 'ERR it broke' ON *", "HELLO 2", "-ERR it broke", allowed, ":1"},
-		{"REFUSE TEXT 'ERR it broke' ON GET", "PING", "+PONG", allowed, ":1"},
-		{"DELAY AFTER 0", hit, allowed, "[:1 :3 :1 :0 :60000]", ":2"},
-	} {
-		t.Run(c.inject, func(t *testing.T) {
-			t.Parallel()
-			dial := startFaults(t)
-			control, client := dial(), dial()
-			require.Equal(t, "+OK", control.ask("DEBUG CLOCK FREEZE"))
-			require.Equal(t, ":1", control.ask("DEBUG FAULT INJECT "+c.inject))
-			require.Equal(t, c.want, client.ask(c.ask))
-			if c.next == "gone" {
-				require.Equal(t, c.next, client.reply())
-			} else {
-				require.Equal(t, c.next, client.ask(hit))
-			}
-			require.Equal(t, c.units, control.ask("ZCARD user:42"))
-		})
-	}
-}
-
 // TestDebugFaultDelay delays by the bubble's clock. Others go on meanwhile, and a server that
 // ends does not wait.
 func TestDebugFaultDelay(t *testing.T) {
@@ -156,72 +117,6 @@ func TestDebugFaultUntilRemoved(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestDebugFaultList lists, removes and clears faults, which survive what a fault does to all
-// commands.
-func TestDebugFaultList(t *testing.T) {
-	t.Parallel()
-	c := startFaults(t)()
-	require.Equal(t, "[]", c.ask("DEBUG FAULT LIST"))
-	require.Equal(t, ":1", c.ask("DEBUG FAULT INJECT LOADING TIMES 2"))
-	require.Equal(t, ":2", c.ask("DEBUG FAULT INJECT REFUSE ON * TIMES -1 AFTER 0 TEXT 'ERR no'"))
-	c.ask("GET k")
-	c.ask("HELLO 2") // LOADING does not concern it
-	require.Equal(t, "[[id :1 kind loading on  left :1 hits :1 after :0 text  until ] "+
-		"[id :2 kind refuse on * left :-1 hits :1 after :0 text ERR no until ]]", c.ask("DEBUG FAULT LIST"))
-	require.Equal(t, "+OK", c.ask("DEBUG FAULT REMOVE 1"))
-	require.Equal(t, "-ERR there is no fault with this id", c.ask("DEBUG FAULT REMOVE 1"))
-	require.Equal(t, "-ERR there is no fault with this id", c.ask("DEBUG FAULT REMOVE x"))
-	require.Equal(t, "-ERR no", c.ask("NOSUCH"))
-	require.Equal(t, "+OK", c.ask("DEBUG FAULT CLEAR"))
-	require.Equal(t, "+PONG", c.ask("PING"))
-	require.Equal(t, "[]", c.ask("DEBUG FAULT LIST"))
-}
-
-// TestDebugFaultRefusals checks the errors, none of which injects anything.
-func TestDebugFaultRefusals(t *testing.T) {
-	t.Parallel()
-	const syntax = "-ERR DEBUG FAULT takes INJECT kind [ON command] [TIMES n] [AFTER milliseconds] " +
-		"[UNTIL REMOVED]"
-	c := startFaults(t)()
-	for args, want := range map[string]string{
-		"":                              "-ERR unknown subcommand or wrong number of arguments",
-		"nosuch":                        syntax,
-		"inject":                        syntax,
-		"list 1":                        syntax,
-		"clear all":                     syntax,
-		"remove":                        syntax,
-		"inject close times":            syntax,
-		"inject close nosuch 1":         syntax,
-		"inject explode":                "-ERR kind must be DELAY, CLOSE, DROP-REPLY, MUTE, NOSCRIPT",
-		"inject close times 0":          "-ERR TIMES must be from 1 to 2147483647, or -1",
-		"inject close times -2":         "-ERR TIMES must be",
-		"inject close times 2147483648": "-ERR TIMES must be",
-		"inject close times one":        "-ERR TIMES must be",
-		"inject close after -1":         "-ERR AFTER must be from 0 to 86400000 milliseconds",
-		"inject close after 86400001":   "-ERR AFTER must be",
-		"inject close after 99999999999999999999": "-ERR AFTER must be",
-		"inject close on nosuch":                  "-ERR ON must be a command other than DEBUG",
-		"inject close on debug":                   "-ERR ON must be a command other than DEBUG",
-		"inject close on ''":                      "-ERR ON must be a command other than DEBUG",
-		"inject delay":                            "-ERR DELAY needs AFTER milliseconds or UNTIL REMOVED",
-		"inject delay until":                      syntax,
-		"inject delay until noon":                 "-ERR UNTIL must be REMOVED",
-		"inject refuse":                           "-ERR REFUSE needs TEXT",
-		"inject refuse text ''":                   "-ERR REFUSE needs TEXT",
-		`inject refuse text "ERR\r\n+OK"`:         "-ERR REFUSE needs TEXT",
-		"inject oom text x":                       "-ERR REFUSE needs TEXT",
-	} {
-		require.Contains(t, c.ask("DEBUG FAULT "+args), want, args)
-	}
-	require.Equal(t, "[]", c.ask("DEBUG FAULT LIST"))
-
-	off := startFaults(t, "--enable-debug-command", "no")()
-	for _, command := range []string{"DEBUG FAULT LIST", "DEBUG FAULT INJECT CLOSE", "DEBUG RESET"} {
-		require.Contains(t, off.ask(command), "-ERR DEBUG command not allowed")
-	}
-	require.Equal(t, "+PONG", off.ask("PING"))
 }
 
 // TestDebugReset checks that nothing of a test is left for the next one.
