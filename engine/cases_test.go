@@ -24,9 +24,10 @@ import (
 //	@tick N      N ticks of the engine
 //	@reclaim     what has expired is reclaimed
 //	@left        the ids of the clients that nobody has killed
+//	@logged      what the log got, @groups in how many groups
 //	@timeout B   what connection B waits for has not come in time
 func TestCases(t *testing.T) {
-	files, err := scenario.Glob("testdata/cases/*.cases", "tick", "reclaim", "timeout", "left")
+	files, err := scenario.Glob("testdata/cases/*.cases", "tick", "reclaim", "timeout", "left", "logged", "groups")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
@@ -46,12 +47,18 @@ type casePlayer struct {
 	e       *engine.Engine
 	hands   *hands
 	clients map[string]*caseClient
+	log     logBuffer
 }
 
 func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 	p := &casePlayer{clients: map[string]*caseClient{}}
 	p.e, p.hands = newEngine(t, s.Directives...)
 	p.Protocol = s.Protocol
+	if slices.ContainsFunc(s.Steps, func(st scenario.Step) bool {
+		return st.Line == "@logged" || st.Line == "@groups"
+	}) {
+		p.e.Record(&p.log)
+	}
 	p.Dial = func(name string) (scenario.Client, error) {
 		p.clients[name] = newCaseClient(p.e, name)
 		return p.clients[name], nil
@@ -83,6 +90,15 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 			}
 			slices.Sort(ids)
 			return fmt.Appendf(nil, "+%s\r\n", strings.Join(ids, " ")), err
+		},
+		"logged": func(string) ([]byte, error) {
+			text := strings.Join(logLines(t, p.log.take()), "; ")
+			return fmt.Appendf(nil, "$%d\r\n%s\r\n", len(text), text), nil
+		},
+		"groups": func(string) ([]byte, error) {
+			n := p.log.groups
+			p.log.groups = 0
+			return fmt.Appendf(nil, ":%d\r\n", n), nil
 		},
 		"timeout": func(name string) ([]byte, error) {
 			c := p.clients[name]
