@@ -102,8 +102,8 @@ clusters: ## gateways over clusters: the libraries, and five of each fault as a 
 soak: ## mixed load for SOAKTIME (10m); memory, goroutines and descriptors must end where they began
 	$(GO) run -C lab ./soak -time $(SOAKTIME)
 
-record: ## record the transcripts of redis-server anew (needs redis-server 7.0.15 and libfaketime)
-	$(GO) test ./server -run TestTranscripts -record
+record: ## record the transcripts and scenes of redis-server anew (needs redis-server 7.0.15 and libfaketime)
+	$(GO) test ./server -run 'TestTranscripts|TestReplicationScenes$$' -record
 
 picture: ## draw docs/traffic.svg: what each algorithm admits of three loads
 	$(GO) run -C lab ./picture >docs/traffic.svg

@@ -27,7 +27,8 @@ import (
 //	@logged      what the log got, @groups in how many groups
 //	@timeout B   what connection B waits for has not come in time
 func TestCases(t *testing.T) {
-	files, err := scenario.Glob("testdata/cases/*.cases", "tick", "reclaim", "timeout", "left", "logged", "groups")
+	files, err := scenario.Glob("testdata/cases/*.cases",
+		"tick", "reclaim", "timeout", "left", "logged", "groups")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
