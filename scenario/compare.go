@@ -109,7 +109,7 @@ func (s *Step) fault() string {
 		want, got := shorten(Print(s.Recorded), Print(s.Got))
 		return "want:\n" + want + "got:\n" + got
 	}
-	if s.Action == Save || len(s.Got) == 0 && !s.isShown && len(s.patterns) == 0 {
+	if len(s.Got) == 0 && !s.isShown && len(s.patterns) == 0 {
 		return ""
 	}
 	got, err := Show(s.Got)

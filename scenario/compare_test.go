@@ -221,7 +221,8 @@ func TestErrorsHaveALine(t *testing.T) {
 		"== a\nPING\n|\\q", "== a\n= x", "== a\nPING\n= x\n= y", "== a\nPING\n~ (", "== a\n@end", " x",
 		"== a\n@repeat x\nPING\n@end", "== a\n@repeat 2\nPING", "== a\n@insert b", "== a\nPING\n@for a in b",
 		"== a\n@for a,b in c\nPING", "== a\n@for a\nPING", "== $a\n@for a in b b\nPING", "== a\n@save",
-		"== a\n@conn", "== a\n@reply x", "== a\n@blocked", "== a\n@at x", "== a\nb: @advance", "== a\nGET \"",
+		"== a\n@conn", "== a\nPING\n@save x\n= y", "== a\n@at 5\n~ x",
+		"== a\n@noreply PING\n= PONG", "== a\n@close\n|+OK", "== a\n@reply x", "== a\n@blocked", "== a\n@at x", "== a\nb: @advance", "== a\nGET \"",
 	} {
 		_, err := Read(text)
 		require.ErrorContains(t, err, "line ", "%q", text)

@@ -1,7 +1,11 @@
-// Package scenario reads files of commands and their expected replies, and runs them. It is for tests.
+// Package scenario reads files of commands and their expected replies, and runs them. Only tests import it.
 //
-// A file (NAME.cases) is read line by line. A line that begins with a blank continues the line above it,
-// from which one space separates it.
+// This package is internal to zlimit: it may change in any release.
+//
+// # The format
+//
+// A file, whose name ends in .cases, is read line by line. A line that begins with a blank continues the
+// line above it, from which one space separates it.
 //
 //	# comment
 //	== title               a section, on its own: it begins with an empty server, at StartMs
@@ -20,8 +24,8 @@
 //
 // Directives:
 //
-//	@resp 2                this section (before the first one: the file) runs under this protocol
-//	                       only; default is both, and under RESP3 each connection opens with HELLO 3
+//	@resp 3                this section (before the first one: the file) runs under this protocol:
+//	                       each connection opens with HELLO 3. Default is RESP2, of transcripts both
 //	@redis --name value    when recorded, this section's redis-server gets the flags; ours answers
 //	                       so without them
 //	@directives --name v   this section's servers get the directives

@@ -177,6 +177,8 @@ func expects(text string) bool {
 func (s *Step) expect(l line) error {
 	mark, text, _ := strings.Cut(l.text, " ")
 	switch {
+	case !s.hasReply():
+		return fmt.Errorf("%s has no reply", s.Line)
 	case l.text[0] == '|':
 		b, err := unescape(l.text[1:])
 		if err != nil {

@@ -47,6 +47,17 @@ func (s *Step) Place(of *Section) string { return fmt.Sprintf("%s:%d", of.Path, 
 // Want returns the expected reply as Show formats it. ok is false if there is none.
 func (s *Step) Want() (want string, ok bool) { return s.want, s.isShown }
 
+// hasReply reports whether a run gets a reply, or bytes that are compared like one.
+func (s *Step) hasReply() bool {
+	switch s.Action {
+	case Command, Raw:
+		return s.replies > 0
+	case Closed, Reply, Own:
+		return true
+	}
+	return false
+}
+
 // Expects reports whether anything is said about the step's reply.
 func (s *Step) Expects() bool { return s.isShown || s.IsRecorded || len(s.patterns) > 0 }
 
