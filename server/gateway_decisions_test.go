@@ -123,34 +123,3 @@ func TestGatewayCountsDecisions(t *testing.T) {
 		}
 	}
 }
-
-// TestGatewayCountsByDatabase: a decision behind SELECT is one about a key of that database.
-func TestGatewayCountsByDatabase(t *testing.T) {
-	p := newRun(t)
-	p.wire = dialRL(t, startGateway(t, p.srv, countingFlags...))
-	g := &gatewayRun{rlRun: p}
-	g.pipeline("RL.ALLOW a 9 1m", "SELECT 1", "RL.ALLOW b 9 1m", "MULTI", "RL.ALLOW c 9 1m", "SELECT 2",
-		"RL.ALLOW d 9 1m", "EXEC")
-	for db, want := range []string{"[a 1 0 9 60000]", "[b 1 0 9 60000] [c 1 0 9 60000]", "[d 1 0 9 60000]"} {
-		g.call(g.wire, fmt.Sprint("SELECT ", db))
-		require.Contains(t, g.call(g.wire, "RL.TOP HOT 9"), "keys ["+want+"]]")
-	}
-}
-
-// TestGatewayCountsDegraded: decisions that are answered while the upstream is away count, those that
-// are refused do not.
-func TestGatewayCountsDegraded(t *testing.T) {
-	for mode, want := range map[string]string{
-		"closed": "[allowed 0 denied 0 peeked 0 units 0 ", "open": "[allowed 3 denied 0 peeked 0 units 3 ",
-		"local 2": "[allowed 1 denied 2 peeked 0 units 1 ",
-	} {
-		g := start(t, "--bind", "127.0.0.1", "--upstream", "redis+single://127.0.0.1:1",
-			"--upstream-failure", mode)
-		w := dialRL(t, g)
-		p := &rlRun{t: t, srv: g, wire: w}
-		for range 3 {
-			p.call(w, "RL.ALLOW a 2 1m")
-		}
-		require.True(t, strings.HasPrefix(p.call(w, "RL.STATS"), want), "%s: %s", mode, p.call(w, "RL.STATS"))
-	}
-}
