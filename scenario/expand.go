@@ -13,6 +13,7 @@ import (
 type line struct {
 	number int
 	text   string
+	via    int // the number of the @insert that it is from; 0: none
 }
 
 func (l line) fail(err error) error { return fmt.Errorf("line %d: %w", l.number, err) }
@@ -33,7 +34,7 @@ func linesOf(text string) (lines []line, err error) {
 			}
 			lines[len(lines)-1].text += " " + strings.TrimLeft(text, " \t")
 		default:
-			lines = append(lines, line{i + 1, text})
+			lines = append(lines, line{number: i + 1, text: text})
 		}
 	}
 	for i, l := range lines {
@@ -136,7 +137,10 @@ func expand(lines []line, r replacement, blocks map[string][]line) (out []line, 
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, more...)
+			for _, m := range more {
+				m.via = l.number
+				out = append(out, m)
+			}
 		case "@repeat":
 			times, counter, _ := strings.Cut(rest, " ")
 			n, err := strconv.Atoi(times)

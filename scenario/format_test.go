@@ -47,7 +47,7 @@ TIME
 	want, ok := f.Sections[0].Steps[0].Want()
 	require.True(t, ok)
 	require.Equal(t, "abab", want)
-	require.Equal(t, 3, f.Sections[0].Steps[0].Number)
+	require.Equal(t, ":3 (inserted by line 15)", f.Sections[0].Steps[0].Place(&f.Sections[0]))
 	require.Equal(t, []int{3, 3, 2}, []int{
 		f.Sections[0].Protocol, f.Sections[1].Protocol,
 		f.Sections[2].Protocol,

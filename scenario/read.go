@@ -142,7 +142,7 @@ func (s *Section) read(lines []line, words []string) error {
 		if err != nil {
 			return l.fail(err)
 		}
-		step.Number = l.number
+		step.Number, step.via = l.number, l.via
 		switch step.Action {
 		case protocol:
 			s.Protocol = int(step.Value)

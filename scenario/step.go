@@ -18,6 +18,7 @@ type Step struct {
 	Value  int64    // of directives that have a number
 	Text   string   // what follows a test's own directive; the connection of @conn
 
+	via     int    // the line that has inserted it; 0: none
 	conn    string // "": the current one
 	raw     []byte
 	replies int
@@ -42,7 +43,13 @@ type pattern struct {
 }
 
 // Place returns the file and line of a step of s.
-func (s *Step) Place(of *Section) string { return fmt.Sprintf("%s:%d", of.Path, s.Number) }
+func (s *Step) Place(of *Section) string {
+	place := fmt.Sprintf("%s:%d", of.Path, s.Number)
+	if s.via > 0 {
+		place += fmt.Sprintf(" (inserted by line %d)", s.via)
+	}
+	return place
+}
 
 // Want returns the expected reply as Show formats it. ok is false if there is none.
 func (s *Step) Want() (want string, ok bool) { return s.want, s.isShown }
