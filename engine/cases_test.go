@@ -23,12 +23,13 @@ import (
 //
 //	@tick N      N ticks of the engine
 //	@reclaim     what has expired is reclaimed
+//	@batch B     the batch of commands of connection B has ended
 //	@left        the ids of the clients that nobody has killed
 //	@logged      what the log got, @groups in how many groups
 //	@timeout B   what connection B waits for has not come in time
 func TestCases(t *testing.T) {
 	files, err := scenario.Glob("testdata/cases/*.cases",
-		"tick", "reclaim", "timeout", "left", "logged", "groups")
+		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
@@ -77,6 +78,14 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 			return nil, err
 		},
 		"reclaim": func(string) ([]byte, error) { p.e.Reclaim(); return nil, nil },
+		"batch": func(name string) ([]byte, error) {
+			c := p.clients[name]
+			if c == nil {
+				return nil, fmt.Errorf("no connection %s", name)
+			}
+			c.Publish(engine.Buffers{})
+			return nil, nil
+		},
 		"left": func(string) ([]byte, error) {
 			c := newCaseClient(p.e, "unending")
 			defer c.Close()

@@ -121,31 +121,6 @@ func TestPausedCommandMayWait(t *testing.T) {
 	require.Equal(t, "[l v]", resume(t, s[0]))
 }
 
-// TestPauseKeepsWhatIsDue checks that during a pause expired keys are not removed, and
-// not found, by any command.
-func TestPauseKeepsWhatIsDue(t *testing.T) {
-	e, h := newEngine(t)
-	a := newSession(t, e)
-	do(a, "SET k v PX 10")
-	do(a, "SET l v PX 10")
-	do(a, "CLIENT PAUSE 1000 WRITE")
-	h.pass(20)
-	for line, want := range map[string]string{
-		"GET k": "(nil)", "TTL k": "-2", "EXISTS k l": "0", "RANDOMKEY": "(nil)",
-		"KEYS *": "[]", "SCAN 0": "[0 []]",
-	} {
-		require.Equal(t, want, do(a, line), line)
-	}
-	e.Tick()
-	e.Reclaim()
-	require.Equal(t, "2", do(a, "DBSIZE"))
-	require.Contains(t, do(a, "INFO stats"), "expired_keys:0")
-	do(a, "CLIENT UNPAUSE")
-	e.Tick()
-	require.Equal(t, "0", do(a, "DBSIZE"))
-	require.Contains(t, do(a, "INFO stats"), "expired_keys:2")
-}
-
 // TestPauseDoesNotHoldTheProgram checks that the program that runs the engine is not
 // paused.
 func TestPauseDoesNotHoldTheProgram(t *testing.T) {

@@ -36,45 +36,6 @@ func callsOf(t *testing.T, s *engine.Session, command string) string {
 	return fmt.Sprintf("%d/%d/%d", calls, rejected, failed)
 }
 
-func TestStatsOfSeveralSessions(t *testing.T) {
-	e, clock := newEngine(t)
-	a, b := newSession(t, e), newSession(t, e)
-	require.Equal(t, "2", field(t, a, "stats", "total_connections_received"))
-	require.Equal(t, "2", field(t, a, "clients", "connected_clients"))
-	for range 1000 {
-		do(b, "INCR n")
-	}
-	do(b, "SET short v PX 5")
-	do(b, "GET nokey")
-	b.Publish(engine.Buffers{}) // a batch has ended: others see its figures
-	require.Equal(t, "1000/0/0", callsOf(t, a, "incr"))
-	require.Equal(t, "1/0/0", callsOf(t, a, "get"))
-	require.Equal(t, "1", field(t, a, "stats", "keyspace_misses"))
-	clock.pass(6)
-	require.Equal(t, "keys=2,expires=1,avg_ttl=0", field(t, a, "keyspace", "db0"))
-	e.Reclaim()
-	require.Equal(t, "keys=1,expires=0,avg_ttl=0", field(t, a, "keyspace", "db0"))
-	require.Equal(t, "1", field(t, a, "stats", "expired_keys"))
-
-	gone := e.NewSession(engine.Peer{})
-	do(gone, "INCR n")
-	gone.Close() // what it did is not lost
-	require.Equal(t, "1001/0/0", callsOf(t, a, "incr"))
-	require.Equal(t, "2", field(t, a, "clients", "connected_clients"))
-	require.Equal(t, "3", field(t, a, "stats", "total_connections_received"))
-
-	require.Equal(t, "OK", do(a, "CONFIG RESETSTAT"))
-	for _, name := range []string{
-		"total_connections_received", "keyspace_misses", "keyspace_hits",
-		"expired_keys", "total_error_replies",
-	} {
-		require.Equal(t, "0", field(t, a, "stats", name), name)
-	}
-	require.Equal(t, "none", callsOf(t, a, "incr"))
-	require.Equal(t, "2", field(t, a, "clients", "connected_clients"))
-	require.Equal(t, "1001", do(a, "GET n"))
-}
-
 // TestUnauthenticatedCallsAreCounted checks that NOAUTH is a rejected call.
 func TestUnauthenticatedCallsAreCounted(t *testing.T) {
 	e, _ := newEngine(t, "--requirepass", "secret")
