@@ -109,6 +109,9 @@ func (s *Step) fault() string {
 		want, got := shorten(Print(s.Recorded), Print(s.Got))
 		return "want:\n" + want + "got:\n" + got
 	}
+	if s.Action == Closed && !s.Expects() && len(s.Got) > 0 {
+		return "want: nothing before the end\ngot:\n" + Print(s.Got)
+	}
 	if len(s.Got) == 0 && !s.isShown && len(s.patterns) == 0 {
 		return ""
 	}

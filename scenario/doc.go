@@ -40,7 +40,8 @@
 //	                       it N+1 and so on
 //	@reply                 the late reply to an earlier command, or a message
 //	@raw N "BYTES"         bytes to send verbatim, then N replies
-//	@closed                the remaining output until the server closes the connection
+//	@closed                the remaining output until the server closes the connection; none if nothing
+//	                       else is expected
 //	@save NAME             $NAME in later lines of the section is the reply above, as Show formats it
 //
 // A test may add directives of its own. Three forms are for replies that cannot be equal byte for byte,

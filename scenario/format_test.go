@@ -81,6 +81,8 @@ func TestFaults(t *testing.T) {
 			require.Contains(t, faults[0], ":2: s: PING\n")
 		}
 	}
+	require.Empty(t, run(t, "== s\n@raw 1 x\n= a\n@closed", []string{"+a\r\n"}).Faults())
+	require.NotEmpty(t, run(t, "== s\n@raw 1 x\n= a\n@closed", []string{"+a\r\n+b\r\n"}).Faults())
 	for _, replies := range [][]string{{}, {"+OK\r\n+OK\r\n"}, {"*2\r\n+OK\r\n"}, {"what\r\n"}} {
 		require.NotEmpty(t, run(t, "== s\nPING\n= OK", replies).Faults(), "%q", replies)
 	}

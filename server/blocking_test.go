@@ -77,30 +77,6 @@ func startBlocking(t *testing.T) *server.Server {
 	return start(t, strings.Fields(blockingDirectives)...)
 }
 
-// Timeouts follow real time, whatever the server's clock does.
-func TestBlockingTimeout(t *testing.T) {
-	srv := startBlocking(t)
-	srv.Engine().Clock().Freeze()
-	a := newLineClient(t, srv)
-	for line, want := range map[string]string{
-		"BLPOP k 0.001":              "*-1 ",
-		"BRPOP a b c 0.01":           "*-1 ",
-		"BLMOVE k m LEFT RIGHT 0.01": "*-1 ", // unlike the null in MULTI
-		"BZPOPMIN k 0.01":            "*-1 ",
-		"BZPOPMAX k 1e-9":            "*-1 ",
-		"BLMPOP 0.01 2 j k LEFT":     "*-1 ",
-		"BZMPOP 0.01 1 k MIN":        "*-1 ",
-		"BRPOPLPUSH k m 0.01":        "*-1 ", // as BLMOVE
-		"BLPOP k 1e-400":             "*-1 ",
-		"BLPOP k 0x1p-10":            "*-1 ",
-		"BLPOP k -1e-9 x":            "-ERR timeout is not a float or out of range ",
-	} {
-		require.Equal(t, want, a.do(line), line)
-	}
-	require.Equal(t, ":1 ", a.do("RPUSH k x"), "no client is blocked any more")
-	a.awaitBlocked(0)
-}
-
 // A client that hangs up is unblocked at once: elements pushed later are not lost.
 func TestBlockedClientHangsUp(t *testing.T) {
 	srv := startBlocking(t)
@@ -128,26 +104,6 @@ func TestBlockedClientHangsUp(t *testing.T) {
 			require.Equal(t, ":1 ", b.do("DEL k"))
 		})
 	}
-}
-
-func TestClientUnblock(t *testing.T) {
-	srv := startBlocking(t)
-	a, b := newLineClient(t, srv), newLineClient(t, srv)
-	id := strings.Trim(a.do("CLIENT ID"), ": ")
-	require.Equal(t, ":0 ", b.do("CLIENT UNBLOCK "+id))
-	for option, want := range map[string]string{
-		"":         "*-1 ",
-		" TIMEOUT": "*-1 ",
-		" error":   "-UNBLOCKED client unblocked via CLIENT UNBLOCK ",
-	} {
-		a.sendLine("BLPOP k 0")
-		b.awaitBlocked(1)
-		require.Contains(t, b.do("CLIENT LIST ID "+id), " flags=b ")
-		require.Equal(t, ":1 ", b.do("CLIENT UNBLOCK "+id+option))
-		require.Equal(t, want, a.receive())
-		require.Contains(t, b.do("CLIENT LIST ID "+id), " flags=N ")
-	}
-	require.Equal(t, ":1 ", b.do("RPUSH k x"))
 }
 
 // Shutdown does not wait for blocked clients.

@@ -382,23 +382,6 @@ func TestClientKill(t *testing.T) {
 	require.Equal(t, ":0", connect(t, srv).call(t, "EXISTS", "killed"))
 }
 
-func TestClientKillAll(t *testing.T) {
-	t.Parallel()
-	srv, _, _ := serveWith(t, config.New())
-	c := connect(t, srv)
-	require.Equal(t, "+PONG", c.call(t, "PING"))
-	others := make([]*wire, 10)
-	for i := range others {
-		others[i] = connect(t, srv)
-		require.Equal(t, "+PONG", others[i].call(t, "PING"))
-	}
-	require.Equal(t, ":10", c.call(t, "CLIENT", "KILL", "TYPE", "normal"))
-	for _, o := range others {
-		require.Zero(t, o.awaitClose(t))
-	}
-	require.Equal(t, "+PONG", c.call(t, "PING"))
-}
-
 // TestPanicEndsOneClient panics in an OnChange function, in the middle of CONFIG
 // SET, as a handler might.
 func TestPanicEndsOneClient(t *testing.T) {
