@@ -131,6 +131,7 @@ var mayImport = map[string][]string{
 	"config":        {"words"},
 	"words":         {},
 
+	"grammar":                {},
 	"oracle":                 {},
 	"race":                   {},
 	"scenario":               {"words"},
@@ -141,6 +142,7 @@ var mayImport = map[string][]string{
 
 // testOnly lists the packages of tests, with the programs that may import them.
 var testOnly = map[string][]string{
+	"grammar":                {},
 	"oracle":                 {},
 	"race":                   {},
 	"scenario":               {},

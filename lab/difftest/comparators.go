@@ -343,3 +343,33 @@ func near(s comparison, slack int64) string {
 	}
 	return ""
 }
+
+// slowEntries compares entries of SLOWLOG GET: arguments, and names of clients.
+func slowEntries(s comparison) string {
+	if d := sameShape(s); d != "" {
+		return d
+	}
+	for i := range s.ref.elems {
+		a, b := s.ref.elems[i].elems, s.ours.elems[i].elems
+		if len(a) != 6 || a[3].key() != b[3].key() || a[5].key() != b[5].key() {
+			return "different entries"
+		}
+	}
+	return ""
+}
+
+// fieldNames compares the names in maps, and arrays of name and value.
+func fieldNames(s comparison) string {
+	if d := sameKind(s); d != "" {
+		return d
+	}
+	if len(s.ref.elems) != len(s.ours.elems) {
+		return "different number of elements"
+	}
+	for i := 0; i < len(s.ref.elems); i += 2 {
+		if s.ref.elems[i].key() != s.ours.elems[i].key() {
+			return "different names"
+		}
+	}
+	return ""
+}

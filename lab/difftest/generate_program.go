@@ -11,17 +11,17 @@ import (
 // any correct interpreter.
 func (g *generator) programScript() {
 	p := &program{g: g}
-	set := pick(g.r, g.sets...)
+	set := pick(g.r, g.keys["zset"]...)
 	if g.chance(4) {
-		set = pick(g.r, g.logs...) // programs add members that convert a log
+		set = pick(g.r, g.keys["log"]...) // programs add members that convert a log
 	}
-	keys := []string{set, pick(g.r, g.counters...), pick(g.r, g.texts...)}
+	keys := []string{set, pick(g.r, g.keys["counter"]...), pick(g.r, g.keys["string"]...)}
 	for range g.between(1, 5) {
 		p.statement(0)
 	}
 	p.result()
 	argv := []string{
-		itoa(g.between(-5, 40)), g.member(), itoa(g.nowMs),
+		itoa(g.between(-5, 40)), g.value("anyMember"), itoa(g.nowMs),
 		pick(g.r, "0.5", "1e3", "17", "-3.25"),
 	}
 	g.add(step{args: g.eval(p.b.String(), keys, argv)})

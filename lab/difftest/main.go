@@ -102,8 +102,8 @@ func (s *settings) plan() (plan, error) {
 	if s.families != "" {
 		p.families = strings.Split(s.families, ",")
 		for _, f := range p.families {
-			if !slices.ContainsFunc(familyWeights, func(w familyWeight) bool { return w.name == f }) {
-				return p, fmt.Errorf("-family %q: must be one of %s", f, familyNames())
+			if !slices.Contains(families, f) {
+				return p, fmt.Errorf("-family %q: must be one of %s", f, strings.Join(families, ", "))
 			}
 		}
 	}

@@ -27,8 +27,8 @@ func newStats() *stats { return &stats{commands: map[string]*tally{}} }
 
 func (st *stats) tallyOf(args []string) *tally {
 	name := commandName(args)
-	if first, _, _ := strings.Cut(name, " "); !containers[first] &&
-		!contains(knownCommands, strings.ToLower(name)) && name[:min(len(name), 1)] != "(" {
+	if first, _, _ := strings.Cut(name, " "); !containers[first] && !commandNames[name] &&
+		name[:min(len(name), 1)] != "(" {
 		name = "(foreign)"
 	}
 	t := st.commands[name]
