@@ -70,6 +70,7 @@ func (a alternative) nodes() []node {
 type definition struct {
 	params       []string
 	alternatives choice
+	replaces     bool // those of other files, whatever the order
 }
 
 func (d *definition) expand(r *run) []string { return d.alternatives.expand(r) }

@@ -90,11 +90,12 @@ func (p *parser) parse() (err error) {
 }
 
 func (p *parser) definition(parts []string) {
-	if p.defs[parts[1]] != nil && !p.replaces {
+	before := p.defs[parts[1]]
+	if before != nil && !before.replaces && !p.replaces {
 		p.fail("%s is defined twice", parts[1])
 	}
 	p.labels = map[string]bool{}
-	d := &definition{params: strings.Fields(parts[2])}
+	d := &definition{params: strings.Fields(parts[2]), replaces: p.replaces}
 	for _, param := range d.params {
 		p.labels[param] = true
 	}
@@ -107,7 +108,9 @@ func (p *parser) definition(parts []string) {
 		return c
 	})
 	p.end()
-	p.defs[parts[1]] = d
+	if before == nil || p.replaces {
+		p.defs[parts[1]] = d
+	}
 }
 
 func (p *parser) form(parts []string) {

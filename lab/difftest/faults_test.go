@@ -189,7 +189,6 @@ func TestFaultsAreDetected(t *testing.T) {
 		},
 		{
 			name: "an intset in another order", families: []string{"set"}, command: "SMEMBERS", atMost: 4,
-			seed: 2, // seed 1 detects it in a set that another command stored, which needs more lines
 			fault: fault{change: func(args []string, r string) (string, bool) {
 				if v, err := parse([]byte(r)); args[0] == "SMEMBERS" && err == nil && len(v.elems) == 2 {
 					a, b := v.elems[0].text, v.elems[1].text

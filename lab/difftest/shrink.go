@@ -116,13 +116,21 @@ func (d *runner) shrink(
 		return true
 	}
 	small = append([]step(nil), steps[:f.at+1]...)
-	groups := group(small)
+	shrinkSteps(try, &small)
+	shrinkArguments(try, &small)
+	shrinkSteps(try, &small) // some are not needed without their arguments
+	return small, f, err
+}
+
+// shrinkSteps leaves out ever shorter stretches of steps.
+func shrinkSteps(try func([]step) bool, small *[]step) {
+	groups := group(*small)
 	for size := len(groups) / 2; size > 0; {
 		removed := false
 		for at := 0; at+size < len(groups)+1 && at < len(groups); {
 			rest := append(append([][]step(nil), groups[:at]...), groups[min(at+size, len(groups)):]...)
 			if len(rest) > 0 && try(flatten(rest)) {
-				groups = group(small)
+				groups = group(*small)
 				removed = true
 				continue
 			}
@@ -132,8 +140,6 @@ func (d *runner) shrink(
 			size /= 2
 		}
 	}
-	shrinkArguments(try, &small)
-	return small, f, err
 }
 
 // shrinkArguments leaves out ever shorter stretches of the longer commands' arguments.
