@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,225 +13,84 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/grammar"
 	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
-// effectsGrammar is the grammar of the random commands: words in braces are chosen for
-// each use, see (*effectsDice).word.
-var effectsGrammar = strings.Split(strings.TrimSpace(`
-SET {s} {v}
-SET {s} {v} EX {sec}
-SET {s} {v} PX {ms}
-SET {s} {v} PX {ms} NX GET
-SET {s} {v} KEEPTTL GET
-SET {s} {v} XX PXAT {at}
-SET {s} {n}
-SETEX {s} {sec} {v}
-PSETEX {s} {ms} {v}
-SETNX {s} {v}
-MSET {s} {v} {s} {n}
-MSETNX {s} {v} {s} {v}
-GETSET {s} {v}
-GETDEL {s}
-GETEX {s}
-GETEX {s} PX {ms}
-GETEX {s} EX {sec}
-GETEX {s} PXAT {at}
-GETEX {s} PERSIST
-APPEND {s} {v}
-SETRANGE {s} {c} {v}
-INCR {s}
-INCRBY {s} {n}
-DECRBY {s} {n}
-INCRBYFLOAT {s} {f}
-INCREX {s} BYINT {n} UBOUND 50 LBOUND -50 SATURATE PX {ms}
-INCREX {s} BYINT {n} UBOUND 9 EX {sec} ENX
-INCREX {s} BYFLOAT {f} PERSIST
-INCREX {s} BYFLOAT {f} PXAT {at}
-INCREX {s}
-GET {s}
-SETBIT {s} {c} 1
-SETBIT {s} {c} 0
-BITFIELD {s} SET u8 #{c} {n}
-BITFIELD {s} OVERFLOW FAIL INCRBY u4 {c} {n} GET u8 0
-BITFIELD {s} OVERFLOW SAT INCRBY i5 {c} {n}
-BITOP XOR {s} {s} {s}
-BITOP NOT {s} {s}
-EXPIRE {any} {sec}
-EXPIRE {any} {sec} NX
-PEXPIRE {any} {ms}
-PEXPIRE {any} {ms} GT
-PEXPIRE {any} {ms} LT
-PEXPIREAT {any} {at}
-EXPIREAT {any} {c}
-PERSIST {any}
-DEL {any} {any}
-UNLINK {any}
-RENAME {any} {any}
-RENAMENX {any} {any}
-COPY {any} {any}
-COPY {any} {any} REPLACE
-COPY {any} {any} DB {db} REPLACE
-MOVE {any} {db}
-RANDOMKEY
-EXISTS {any} {any}
-TTL {any}
-LPUSH {l} {v} {v}
-RPUSH {l} {v} {v} {v}
-RPUSHX {l} {v}
-LPUSHX {l} {v}
-LPOP {l}
-RPOP {l} {c}
-LINSERT {l} BEFORE {v} {v}
-LSET {l} {i} {v}
-LREM {l} {i} {v}
-LTRIM {l} {i} {i}
-LMOVE {l} {l} LEFT RIGHT
-RPOPLPUSH {l} {l}
-BLPOP {l} {l} 0
-BRPOP {l} 0
-BLMOVE {l} {l} RIGHT LEFT 0
-BZPOPMIN {z} {z} 0
-BZPOPMAX {z} 0
-LMPOP 2 {l} {l} LEFT COUNT {c}
-BLMPOP 0 2 {l} {l} RIGHT COUNT 2
-BRPOPLPUSH {l} {l} 0
-ZMPOP 2 {z} {z} MAX COUNT 2
-BZMPOP 0 1 {z} MIN COUNT 3
-SORT {l} ALPHA STORE {l}
-SORT {t} BY s* ALPHA LIMIT 1 9 GET # GET s* STORE {l}
-SORT {z} BY h*->a ALPHA DESC GET # STORE {l}
-SORT {t} BY nosort STORE {l}
-SORT {any} BY s* GET h*->a STORE {any}
-SORT {l} BY nosort LIMIT 1 2 STORE {l}
-SORT_RO {any} BY s*
-SADD {t} {v} {v} {v}
-SADD {t} {n} {n}
-SREM {t} {v} {v}
-SPOP {t}
-SPOP {t} {c}
-SMOVE {t} {t} {v}
-SINTERSTORE {t} {t} {t}
-SUNIONSTORE {t} {t} {t}
-SDIFFSTORE {t} {t} {t}
-HSET {h} {v} {v} {v} {n}
-HSETNX {h} {v} {v}
-HDEL {h} {v} {v}
-HINCRBY {h} {v} {n}
-HINCRBYFLOAT {h} {v} {f}
-ZADD {z} {f} {v} {n} {v}
-ZADD {z} NX {f} {v}
-ZADD {z} XX GT CH {f} {v}
-ZADD {z} INCR {f} {v}
-ZINCRBY {z} {f} {v}
-ZREM {z} {v} {v}
-ZREMRANGEBYSCORE {z} {n} {n}
-ZREMRANGEBYRANK {z} {i} {i}
-ZREMRANGEBYLEX {z} [a (c
-ZPOPMIN {z}
-ZPOPMAX {z} {c}
-ZUNIONSTORE {z} 2 {z} {t}
-ZINTERSTORE {z} 2 {z} {z} WEIGHTS 2 3
-ZDIFFSTORE {z} 2 {z} {z}
-ZRANGESTORE {z} {z} 0 {i}
-SWAPDB {db} {db}
-SCAN 0 COUNT 100
-RL.ALLOW {r} {lim} {w}
-RL.ALLOW {r} {lim} {w}
-RL.ALLOW {r} {lim} {w} {lim} {w} COST {c} ATMOST
-RL.ALLOW {r} 1000 {w} COST {cost}
-RL.ALLOW {r} {lim} {w} PEEK
-RL.ALLOW {fx} {lim} {w} ALGO FIXED COST {c}
-RL.ALLOW {g} {lim} {w} ALGO GCRA {lim}
-RL.ALLOW {b} {lim} 1s ALGO BUCKETS 5 COST {c}
-RL.ALLOW {b} 1000 1s ALGO BUCKETS 5
-RL.ALLOW {g} {lim} 1s ALGO COUNTER COST {c}
-RL.ALLOW {g} 1000 {w} ALGO COUNTER
-CL.THROTTLE {g} {lim} {lim} 1 {c}
-RL.MALLOW 2 {r} {lim} {w} {r} {lim} {w} COST {c}
-RL.REFUND {rl} {c}
-RL.REFUND {rl} 1
-RL.ADOPT {rl}
-RL.ADOPT {rl} BACK s
-ZADD {rl} 1700000003 {id} 1700000003.5 {c}
-RL.RESET {rl} {rl}
-RL.RESERVE {r} {lim} {w} {c} HOLD {w} ID {id}
-RL.SETTLE {r} {id} {c}
-RL.SETTLE {r} {id} {cost}
-RL.CANCEL {r} {id}
-RL.ACQUIRE {q} {lim} LEASE {w} ID {id}
-RL.RENEW {q} {id} LEASE {w}
-RL.RELEASE {q} {id}
-FLUSHDB
-FCALL f 1 {s}
-FUNCTION LOAD REPLACE {lib}
-FUNCTION DELETE lib
-`), "\n")
+// effectsKinds are the kinds of keys of the grammar, with the names of their keys. There are few, so that
+// commands meet.
+var effectsKinds = map[string]string{
+	"string": "s", "counter": "s", "fraction": "s", "list": "l", "set": "t", "hash": "h", "zset": "z", "log": "z",
+	"equal": "x", "window": "r", "fixed": "f", "rate": "g", "buckets": "b", "lease": "q",
+}
+
+var effectsGrammar = func() *grammar.Grammar[*effectsDice] {
+	g, err := grammar.Load(grammar.Options[*effectsDice]{
+		Families: []string{
+			"zset", "hash", "set", "list", "string", "bits", "keys", "sort", "rl", "blocking", "functions", "small",
+		},
+		Funcs: map[string]grammar.Func[*effectsDice]{
+			"one": func(d *effectsDice, args []string) string { return d.key(args[0]) },
+			"ttl": func(d *effectsDice, args []string) string {
+				if args[0] == "s" {
+					return strconv.Itoa(d.IntN(3))
+				}
+				return strconv.Itoa(1 + d.IntN(400))
+			},
+			"at": func(d *effectsDice, args []string) string {
+				at := d.nowMs() + int64(d.IntN(400)-20)
+				if args[0] == "s" {
+					at /= 1000
+				}
+				return strconv.FormatInt(at, 10)
+			},
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return g
+}()
+
+// effectsFamilies are the families of commands, each as often as its share.
+var effectsFamilies = func() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(effectsGrammar.Families)) {
+		names = append(names, slices.Repeat([]string{name}, effectsGrammar.Families[name].Share)...)
+	}
+	return names
+}()
 
 // effectsDice chooses commands.
 type effectsDice struct {
 	*rand.Rand
 	nowMs func() int64
+	table *commands.Table
 }
 
-func (d *effectsDice) word(w string) string {
-	name, ok := strings.CutPrefix(w, "{")
-	if !ok {
-		return w
-	}
-	switch name = name[:len(name)-1]; name {
-	case "v":
-		return string(rune('a' + d.IntN(6)))
-	case "n":
-		return strconv.Itoa(d.IntN(60) - 30)
-	case "f":
-		return strconv.FormatFloat(float64(d.IntN(400)-200)/8, 'g', -1, 64)
-	case "i":
-		return strconv.Itoa(d.IntN(8) - 4)
-	case "c":
-		return strconv.Itoa(d.IntN(5))
-	case "cost":
-		return strconv.Itoa(1 + d.IntN(400))
-	case "lim":
-		return strconv.Itoa(1 + d.IntN(8))
-	case "sec":
-		return strconv.Itoa(d.IntN(3))
-	case "ms":
-		return strconv.Itoa(1 + d.IntN(400))
-	case "at":
-		return strconv.FormatInt(d.nowMs()+int64(d.IntN(400)-20), 10)
-	case "w":
-		return []string{"40", "300ms", "1s", "2s"}[d.IntN(4)]
-	case "db":
-		return strconv.Itoa(d.IntN(3))
-	case "id":
-		return "id" + strconv.Itoa(d.IntN(3))
-	case "lib":
-		return "#!lua name=lib\nredis.register_function('f', function(k) return redis.call('SET', k[1], " +
-			strconv.Itoa(d.IntN(9)) + ", 'PX', 100) end)"
-	case "rl":
-		name = []string{"r", "fx", "g", "b"}[d.IntN(4)]
-	case "any":
-		name = []string{"s", "l", "t", "h", "z", "r", "fx", "g", "b", "q"}[d.IntN(10)]
-	default:
-		if d.IntN(30) == 0 {
-			return d.word("{any}")
-		}
+func (d *effectsDice) key(kind string) string {
+	name := effectsKinds[kind]
+	if kind == "any" {
+		names := slices.Sorted(maps.Values(effectsKinds))
+		name = names[d.IntN(len(names))]
 	}
 	return name + strconv.Itoa(d.IntN(3))
 }
 
-func (d *effectsDice) command() (out [][]byte) {
-	for _, w := range strings.Fields(effectsGrammar[d.IntN(len(effectsGrammar))]) {
-		out = append(out, []byte(d.word(w)))
+// command returns a command that may stand in a transaction or a script. Few of them only read.
+func (d *effectsDice) command() [][]byte {
+	for {
+		var out [][]byte
+		for _, w := range effectsGrammar.Command(d, effectsFamilies[d.IntN(len(effectsFamilies))]) {
+			out = append(out, []byte(w))
+		}
+		if cmd := d.table.Lookup(out[0]); cmd == nil || cmd.Writes(out) || d.IntN(5) == 0 {
+			return out
+		}
 	}
-	if string(out[0]) == "FLUSHDB" && d.IntN(20) > 0 {
-		return d.command()
-	}
-	return out
 }
 
 // script returns a script of several commands, which may fail halfway.
@@ -262,7 +122,9 @@ type effectsWorld struct {
 func newEffectsWorld(t testing.TB, seed uint64) *effectsWorld {
 	w := &effectsWorld{log: &logBuffer{}}
 	w.Engine, w.hands = newEngine(t)
-	w.dice = effectsDice{rand.New(rand.NewPCG(seed, 7)), func() int64 { return w.Clock().NowUs() / 1000 }}
+	w.dice = effectsDice{
+		rand.New(rand.NewPCG(seed, 7)), func() int64 { return w.Clock().NowUs() / 1000 }, w.Table(),
+	}
 	w.Record(w.log)
 	for range 3 {
 		w.sessions = append(w.sessions, newSession(t, w.Engine))
@@ -295,7 +157,7 @@ func (w *effectsWorld) step() {
 	case 1:
 		s.Do(w.dice.script())
 	case 2:
-		do(s, "SELECT "+w.dice.word("{db}"))
+		do(s, "SELECT "+strconv.Itoa(w.dice.IntN(3)))
 	default:
 		s.Do(w.dice.command())
 	}

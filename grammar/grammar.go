@@ -242,3 +242,21 @@ func (g *Grammar[S]) CommandNames() []string {
 	}
 	return slices.Sorted(maps.Keys(names))
 }
+
+// AllCommandNames returns the names that begin commands of any file, in upper case.
+func AllCommandNames() ([]string, error) {
+	g := &Grammar[Dice]{Families: map[string]*Family{}, defs: map[string]*definition{}}
+	for _, name := range append([]string{"values"}, Names()...) {
+		text, err := files.ReadFile(name + ".commands")
+		if err != nil {
+			return nil, err
+		}
+		f := &Family{Name: name}
+		p := &parser{file: name + ".commands", text: string(text), family: f, defs: g.defs, loose: true}
+		if err := p.parse(); err != nil {
+			return nil, err
+		}
+		g.Families[name] = f
+	}
+	return g.CommandNames(), nil
+}

@@ -16,6 +16,7 @@ type parser struct {
 	family   *Family
 	defs     map[string]*definition
 	programs []string
+	loose    bool            // with any programs
 	replaces bool            // definitions of other files
 	labels   map[string]bool // those of the form or definition that is read
 	uses     []use
@@ -130,7 +131,7 @@ func (p *parser) form(parts []string) {
 	p.family.Forms = append(p.family.Forms, f)
 	if line, _, _ := strings.Cut(p.text[p.at:], "\n"); strings.HasPrefix(line, "!") {
 		f.Program = line[1:]
-		if !slices.Contains(p.programs, f.Program) {
+		if !p.loose && !slices.Contains(p.programs, f.Program) {
 			p.fail("there is no program %s", f.Program)
 		}
 		p.at += len(line) + 1
