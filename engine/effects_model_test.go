@@ -24,14 +24,15 @@ import (
 // effectsKinds are the kinds of keys of the grammar, with the names of their keys. There are few, so that
 // commands meet.
 var effectsKinds = map[string]string{
-	"string": "s", "counter": "s", "fraction": "s", "list": "l", "set": "t", "hash": "h", "zset": "z", "log": "z",
-	"equal": "x", "window": "r", "fixed": "f", "rate": "g", "buckets": "b", "lease": "q",
+	"string": "s", "counter": "s", "fraction": "s", "list": "l", "set": "t", "hash": "h", "zset": "z",
+	"log": "z", "equal": "x", "window": "r", "fixed": "f", "rate": "g", "buckets": "b", "lease": "q",
 }
 
 var effectsGrammar = func() *grammar.Grammar[*effectsDice] {
 	g, err := grammar.Load(grammar.Options[*effectsDice]{
 		Families: []string{
-			"zset", "hash", "set", "list", "string", "bits", "keys", "sort", "rl", "blocking", "functions", "small",
+			"zset", "hash", "set", "list", "string", "bits", "keys", "sort", "rl", "blocking", "functions",
+			"small",
 		},
 		Funcs: map[string]grammar.Func[*effectsDice]{
 			"one": func(d *effectsDice, args []string) string { return d.key(args[0]) },

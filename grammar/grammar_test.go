@@ -58,6 +58,7 @@ func TestForms(t *testing.T) {
 		{`1 get [a [100% b]]`, "get get,a,b"},
 		{`1 get [0% a] (100% b|0% c)`, "get,b"},
 		{`1 get (a)x1-2`, "get,a get,a,a"},
+		{`1 get {1..1}x0-1,3`, "get get,1 get,1,1,1"},
 		{`1 get {1..1}x0,2`, "get get,1,1"},
 		{`1 get <a (b c)>`, "get,a,b,c get,b,c,a"},
 		{`1 get {one k:k} {k} {twice k}`, "get,k0,k0,k0k0 get,k1,k1,k1k1 get,k2,k2,k2k2"},

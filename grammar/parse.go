@@ -45,7 +45,7 @@ var (
 	weight     = regexp.MustCompile(`^([0-9]+)((?: @[a-z]+)*)(?: +|$)`)
 	percent    = regexp.MustCompile(`^([0-9]+)%(?:[ \n]|$)`)
 	rangeOf    = regexp.MustCompile(`^(-?[0-9]+)\.\.(-?[0-9]+)$`)
-	repetition = regexp.MustCompile(`^x([0-9]+)(?:-([0-9]+)|((?:,[0-9]+)+))?`)
+	repetition = regexp.MustCompile(`^x([0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*)(?:[ \n|;&)>\]]|$)`)
 	keyword    = regexp.MustCompile(`^[A-Z][A-Z0-9_.-]+$`)
 	label      = regexp.MustCompile(`^:([A-Za-z]+)`)
 	name       = regexp.MustCompile(`^[A-Za-z]+$`)
@@ -219,8 +219,8 @@ func (p *parser) word() node {
 		piece := p.piece()
 		if end := p.text[p.at-1]; end == '}' || end == ')' {
 			if m := repetition.FindStringSubmatch(p.text[p.at:]); m != nil {
-				piece = repeated{piece, counts(m)}
-				p.at += len(m[0])
+				piece = repeated{piece, counts(m[1])}
+				p.at += len(m[1]) + 1
 			}
 		}
 		pieces = append(pieces, piece)
@@ -239,21 +239,18 @@ func (p *parser) word() node {
 	return pieces
 }
 
-func counts(m []string) (out []int) {
-	lo, _ := strconv.Atoi(m[1])
-	if m[3] != "" {
-		for _, n := range strings.Split(m[1]+m[3], ",") {
-			i, _ := strconv.Atoi(n)
-			out = append(out, i)
+// counts reads numbers and ranges, with commas between them.
+func counts(list string) (out []int) {
+	for _, part := range strings.Split(list, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		lo, _ := strconv.Atoi(first)
+		hi, _ := strconv.Atoi(last)
+		if !isRange {
+			hi = lo
 		}
-		return out
-	}
-	hi := lo
-	if m[2] != "" {
-		hi, _ = strconv.Atoi(m[2])
-	}
-	for n := lo; n <= hi; n++ {
-		out = append(out, n)
+		for n := lo; n <= hi; n++ {
+			out = append(out, n)
+		}
 	}
 	return out
 }
