@@ -2,6 +2,7 @@ package commands_test
 
 import (
 	"math/big"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,30 +14,7 @@ import (
 )
 
 func FuzzRLAllowGrammar(f *testing.F) {
-	sixteen := strings.Repeat("9 1s ", 15) + "9 1s"
-	seed(f,
-		"5 1s", "0 1s", "-1 1s", "x 1s", "5 0", "5 1", "5 1ms", "5 1m COST 2", "5 1h COST 0", "5 1d COST -1",
-		"5 1s COST", "5 1s COST 1 COST 1",
-		"5 1s FOO", "5001 1m", "1001 1", "9223372036854775807 9223372036854775807d", "5 3155760000000",
-		"5 3155759999999", "5 36525d", "5 36524d",
-		"5 01s", "5 -0", "5 +1", "5  ", " 1s", "5 1s COST 9223372036854775807",
-		"5 1s COST 9223372036854775808", "5 1.5s", "5 1S", "2000 1h COST 1500",
-		"5 9223372036854775808", "5 21350398233461d", "5 -9223372036854775809s", "5 1sCOST 1",
-		"5000 5 COST 5000", "5 1d cost 5",
-		"5 1s 9 1m", "5 1s 9", "5 1s 9 1x", "5 1s -9 1m", "5 1s 0 1m PEEK", sixteen, sixteen+" 9 1s",
-		"5 1s 9 1m COST 3 7 1h", "9 1s 3 1m COST 4 ATMOST",
-		"5 1s peek atmost full cost 3", "5 1s PEEK PEEK", "5 1s FULL FULL", "5 1s ATMOST ATMOST",
-		"5 1s ALGO LOG ALGO LOG", "5 1s COST 0 ATMOST FULL",
-		"5 1s ALGO", "5 1s ALGO NONE", "5 1s ALGO FIXED", "5 1s ALGO FIXED COST 9",
-		"5 1s ALGO FIXED COST 9 ATMOST", "5 1s 9 1m ALGO FIXED", "9999 1 ALGO FIXED FULL",
-		"5 1s ALGO GCRA", "5 1s ALGO GCRA 0", "5 1s ALGO GCRA 3", "5 1s ALGO GCRA 3 COST 4",
-		"5 1s ALGO GCRA x", "1 36524d ALGO GCRA 9", "9223372036854775807 1s ALGO GCRA 9223372036854775807",
-		"5 1s ALGO BUCKETS", "5 1s ALGO BUCKETS 0", "5 1s ALGO BUCKETS 10", "5 1s ALGO BUCKETS 10 PEEK FULL",
-		"5 2s ALGO BUCKETS 10", "5 1s ALGO BUCKETS 1001", "5 1s ALGO BUCKETS 1000",
-		"9223372036854775807 1s ALGO BUCKETS 7 COST 9223372036854775807",
-		"9223372036854775807 1s ALGO FIXED COST 9223372036854775807", "0 1s ALGO FIXED",
-		"5 1s ALGO COUNTER", "5 1s ALGO COUNTER 3", "5 1s 9 1m ALGO COUNTER",
-		"9223372036854775807 1d ALGO counter COST 7 FULL", "5 1s COST -1 ALGO BUCKETS 2")
+	seedForms(f, "RL.ALLOW", "rlAllowEdges")
 	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
 		words := append([]string{"RL.ALLOW", "k"}, split(line)...)
 		b, reply, changed := fuzzCall(t, state, proto, words)
@@ -99,49 +77,19 @@ func rlNumbers(t *testing.T, reply resp.Value, full bool) (n [7]int64) {
 // FuzzRLOthers calls the other commands with any arguments. fuzzCall checks that calls
 // that are refused, or that declare that they only read, change nothing.
 func FuzzRLOthers(f *testing.F) {
-	for _, line := range []string{
-		"RL.MALLOW 2 k 5 1s l 9 1m", "RL.MALLOW 2 k 5 1s k 9 1m", "RL.MALLOW 1 k 5 1s PEEK",
-		"RL.MALLOW 1 PEEK 5 1s", "RL.MALLOW 2 l 5 1s k 1 1m COST 0",
-		"RL.MALLOW 0 k 5 1s", "RL.MALLOW 3 k 5 1s l 9 1m", "RL.MALLOW x k 5 1s",
-		"RL.MALLOW 9223372036854775807 k 5 1s", "RL.MALLOW -1 k 5 1s ATMOST",
-		"RL.MALLOW 2 l 5 1s k 1 1m COST 2 COST 1", "RL.MALLOW 2 l 5 1s k 1 x", "RL.MALLOW 1 l 5 1s FULL",
-		"RL.RESET k", "RL.RESET k k l", "RL.RESET l k", "RL.REFUND k 1", "RL.REFUND k -1",
-		"RL.REFUND k 9223372036854775807", "RL.REFUND k x", "RL.REFUND k 0",
-		"RL.INFO k", "RL.INFO l", "CL.THROTTLE k 4 5 60", "CL.THROTTLE k 4 5 60 0", "CL.THROTTLE k 4 5 60 9",
-		"CL.THROTTLE k -1 5 60", "CL.THROTTLE k 4 0 60",
-		"CL.THROTTLE k 4 5 0", "CL.THROTTLE k 9223372036854775807 1 1",
-		"CL.THROTTLE k 4 9223372036854775807 3155759999", "CL.THROTTLE k 4 1 3155760000",
-		"CL.THROTTLE k 4 5 60 -1", "CL.THROTTLE k 4 5 60 1 1", "CL.THROTTLE k x 5 60",
-		"CL.THROTTLE k 4 5 60 9223372036854775807",
-		"RL.RESERVE k 5 1s 2 HOLD 1m ID a", "RL.RESERVE k 5 1s 2 id a hold 5",
-		"RL.RESERVE l 5 1s 9 HOLD 1m ID a", "RL.RESERVE k 5 1s 0 HOLD 1m ID a",
-		"RL.RESERVE k 5 1s 1 HOLD HOLD HOLD 1",
-		"RL.RESERVE l 5 1s 1 HOLD 1x ID a",
-		"RL.RESERVE k 9223372036854775807 1s 9223372036854775807 HOLD 9223372036854775807 ID a",
-		"RL.RESERVE l 5 1s 1 HOLD 1 ID ",
-		"RL.SETTLE h a 1", "RL.SETTLE h a 9", "RL.SETTLE h a 9223372036854775807", "RL.SETTLE h a -1",
-		"RL.SETTLE h b 1", "RL.SETTLE k a 1", "RL.CANCEL h a", "RL.CANCEL h ", "RL.CANCEL k a",
-		"RL.ACQUIRE k 2 LEASE 1m ID a", "RL.ACQUIRE s 1 LEASE 1m ID b", "RL.ACQUIRE s 1 ID a LEASE 1",
-		"RL.ACQUIRE k 9223372036854775807 LEASE 36524d ID 1", "RL.ACQUIRE l 0 LEASE 1 ID a",
-		"RL.RENEW s a LEASE 1", "RL.RENEW s b LEASE 1", "RL.RENEW k a LEASE x", "RL.RELEASE s a",
-		"RL.RELEASE s b", "RL.RELEASE k a", "RL.INFO s", "RL.INFO h:hold:a", "RL.RESET s h h:hold:a",
-		"INCREX k", "INCREX k BYINT 9223372036854775807", "INCREX k BYINT -9223372036854775808 SATURATE",
-		"INCREX k BYFLOAT 0x1p3 LBOUND -inf UBOUND 1e4931 SATURATE", "INCREX k BYFLOAT nan",
-		"INCREX k EX 9223372036854775807", "INCREX k PXAT 1 ENX", "INCREX k PERSIST BYINT 3",
-		"INCREX k UBOUND 1 LBOUND 9", "INCREX k BYFLOAT -1e4932 SATURATE", "INCREX k BYINT 1 BYFLOAT 1",
-		"INCREX k ENX EX",
-		"RL.EXPLAIN k 5 1s", "RL.EXPLAIN k 5 1s COST 3", "RL.EXPLAIN k 5 1s ALGO GCRA 3",
-		"RL.EXPLAIN l 5 1s 9 1m",
-		"RL.EXPLAIN k 5 1s ALGO BUCKETS 10 COST 9223372036854775807", "RL.EXPLAIN k 0 1s",
-		"RL.EXPLAIN k 5 1s 9",
-		"RL.EXPLAIN k 9223372036854775807 36524d", "RL.EXPLAIN k 9223372036854775807 1 ALGO GCRA 1",
-		"RL.EXPLAIN k 5 36524d COST 1000001", "RL.EXPLAIN s 5 1s", "RL.EXPLAIN h 5 1",
-	} {
-		seed(f, line)
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, words := range fuzzGrammar.Each(r, "rlOtherEdges") {
+		seed(f, strings.Join(words, " "))
 	}
 	names := []string{
 		"RL.MALLOW", "RL.RESET", "RL.REFUND", "RL.INFO", "RL.EXPLAIN", "CL.THROTTLE",
 		"RL.RESERVE", "RL.SETTLE", "RL.CANCEL", "RL.ACQUIRE", "RL.RENEW", "RL.RELEASE", "INCREX",
+	}
+	for _, name := range names {
+		for _, words := range formsOf(r, name) {
+			words[0] = name
+			seed(f, strings.Join(words, " "))
+		}
 	}
 	f.Fuzz(func(t *testing.T, state uint8, proto bool, line string) {
 		words := split(line)
