@@ -4,6 +4,8 @@
 // It knows nothing of the server and keeps no state between commands. What needs state (keys that exist,
 // members added, the clock) is a function of the test that uses the grammar. The commands are a pure function
 // of the text, those functions and the random numbers.
+//
+// This package is internal to zlimit: it may change in any release.
 package grammar
 
 import (
