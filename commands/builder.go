@@ -111,8 +111,17 @@ func (b *Builder) Add(v resp.Value) bool {
 	return true
 }
 
-// AddPair appends a key and its value.
-func (b *Builder) AddPair(key, value resp.Value) bool { return b.Add(key) && b.Add(value) }
+// AddPair appends a key and its value. Both may be in the scratch space, so it is not freed between them.
+func (b *Builder) AddPair(key, value resp.Value) bool {
+	out := &b.c.Out
+	if out.Encodes && (len(b.values)+2 > maxPending || len(b.c.bytes) > maxPendingBytes || key.IsLong()) {
+		b.encode()
+		b.append(&key)
+		b.append(&value)
+		return !out.exceeded
+	}
+	return b.Add(key) && b.Add(value)
+}
 
 // AddArray appends an array of two elements.
 func (b *Builder) AddArray(first, second resp.Value) bool {

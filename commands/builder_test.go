@@ -3,6 +3,7 @@ package commands
 import (
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -141,4 +142,26 @@ func (w *closedAfter) Write(p []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	return len(p), nil
+}
+
+// The value of a pair is not lost when its key is encoded at once, because it is long or because many elements
+// wait.
+func TestBuilderKeepsBothOfAPair(t *testing.T) {
+	for _, key := range []string{"k", strings.Repeat("k", 2*resp.LongText)} {
+		for used := range 8 {
+			c := &Ctx{Proto: resp.RESP2}
+			c.Out.Encodes = true
+			c.Values(maxPending * used / 4) // so that elements wait to different numbers
+			b := c.Build(maxPending)
+			var plain []resp.Value
+			for i := range 2 * maxPending {
+				value := []byte(strings.Repeat(strconv.Itoa(i), 1+i/100))
+				b.AddPair(resp.Bulk(key), c.Copy(value))
+				plain = append(plain, resp.Bulk(key), resp.BulkBytes(value))
+			}
+			want, got := resp.Array(plain...), b.Array()
+			require.True(t, string(resp.Append(nil, &want, c.Proto)) == string(resp.Append(nil, &got, c.Proto)),
+				"keys of %d bytes, after %d values", len(key), maxPending*used/4)
+		}
+	}
 }
