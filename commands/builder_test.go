@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"io"
 	"math/rand/v2"
 	"strconv"
@@ -144,8 +145,8 @@ func (w *closedAfter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The value of a pair is not lost when its key is encoded at once, because it is long or because many elements
-// wait.
+// The value of a pair is not lost when its key is encoded at once, because it is long or because many
+// elements wait.
 func TestBuilderKeepsBothOfAPair(t *testing.T) {
 	for _, key := range []string{"k", strings.Repeat("k", 2*resp.LongText)} {
 		for used := range 8 {
@@ -160,7 +161,7 @@ func TestBuilderKeepsBothOfAPair(t *testing.T) {
 				plain = append(plain, resp.Bulk(key), resp.BulkBytes(value))
 			}
 			want, got := resp.Array(plain...), b.Array()
-			require.True(t, string(resp.Append(nil, &want, c.Proto)) == string(resp.Append(nil, &got, c.Proto)),
+			require.True(t, bytes.Equal(resp.Append(nil, &want, c.Proto), resp.Append(nil, &got, c.Proto)),
 				"keys of %d bytes, after %d values", len(key), maxPending*used/4)
 		}
 	}
