@@ -14,7 +14,7 @@ type checker struct {
 	runningClock bool // the servers' clocks run, and are only roughly equal
 	queued       [connections][]step
 	before       [connections]*value
-	scripts      []string // scripts sent so far, with all their arguments
+	scripts      []string // scripts and calls of functions sent so far, with all their arguments
 }
 
 // otherBytes is the plain difference, which the replies themselves show best.
@@ -35,7 +35,7 @@ func (j *checker) check(s step, ref, ours reply) string {
 	if s.pushes {
 		return j.pushes(ref.raw, ours.raw)
 	}
-	if strings.HasPrefix(name, "EVAL") {
+	if strings.HasPrefix(name, "EVAL") || name == "FCALL" {
 		j.scripts = append(j.scripts, strings.Join(s.args, " "))
 	}
 	before := j.before[s.conn]
@@ -90,8 +90,9 @@ func (j *checker) check(s step, ref, ours reply) string {
 	return j.values(s.compared(), a, b, before)
 }
 
-// pushes compares the invalidation messages and the reply after them. In a script Redis tracks the declared
-// keys, ours also the keys it reads: ours may send a message more about a key that a script has named.
+// pushes compares the invalidation messages and the reply after them. In a script or function Redis tracks
+// the declared keys, ours also the keys it reads: ours may send a message more about a key that a script has
+// named.
 func (j *checker) pushes(ref, ours []byte) string {
 	for len(ours) > 0 {
 		v, rest, err := parseNext(ours)

@@ -244,6 +244,10 @@ func TestChecker(t *testing.T) {
 			{step{args: fields("PING"), pushes: true}, invalidation("a") + "+PONG\r\n", invalidation("a") +
 				invalidation("key") + "+PONG\r\n"},
 		}, true},
+		{"an extra message about a key that a function was called with", []exchange{
+			{step{args: fields("FCALL f 1 a GET key")}, ":1\r\n", ":1\r\n"},
+			{step{args: fields("PING"), pushes: true}, "+PONG\r\n", invalidation("key") + "+PONG\r\n"},
+		}, true},
 		{"different bytes", []exchange{{step{args: fields("GET a")}, "$1\r\na\r\n", "$1\r\nb\r\n"}}, false},
 		{
 			"null string for null array",
