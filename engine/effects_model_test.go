@@ -32,7 +32,7 @@ var effectsGrammar = func() *grammar.Grammar[*effectsDice] {
 	g, err := grammar.Load(grammar.Options[*effectsDice]{
 		Families: []string{
 			"zset", "hash", "set", "list", "string", "bits", "keys", "sort", "rl", "blocking", "functions",
-			"small",
+			"order", "small",
 		},
 		Funcs: map[string]grammar.Func[*effectsDice]{
 			"one": func(d *effectsDice, args []string) string { return d.key(args[0]) },

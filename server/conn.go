@@ -131,15 +131,14 @@ func (c *conn) serve() {
 	}
 }
 
-// survives calls fn, and reports whether it returned without a panic, which ends only this client.
-func (c *conn) survives(fn func()) (ok bool) {
+// survives calls fn. A panic in it ends only this client.
+func (c *conn) survives(fn func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.logPanic(p)
 		}
 	}()
 	fn()
-	return true
 }
 
 // loop reads and answers until the connection is to close. It reports whether the

@@ -222,9 +222,9 @@ func luaWords(call string) string { return "'" + strings.Join(callWords(call), "
 
 // TestRepliesResident makes every call that answers much so often that its replies pass
 // client-output-buffer-limit, in EXEC and in a script: that takes 64 MB at most, and the client is closed.
-// Without a limit the replies of EXEC are sent: of each form some eighty megabytes, which take at most 1.5 times
-// their size, beside what the collector lets a heap grow by. A script also takes what lua-memory-limit allows
-// it, which bounds its reply.
+// Without a limit the replies of EXEC are sent: of each form some eighty megabytes, which take at most 1.5
+// times their size, beside what the collector lets a heap grow by. A script also takes what lua-memory-limit
+// allows it, which bounds its reply.
 func TestRepliesResident(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the measured process is built without the race detector: make test has measured it")

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/lab/abuse"
 	"github.com/zlimit/zlimit/compat/cluster/nodes"
+	"github.com/zlimit/zlimit/lab/abuse"
 )
 
 // startServer starts a zlimit-server without an upstream, which ends with the test.

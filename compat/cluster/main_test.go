@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/lab/abuse"
 	"github.com/zlimit/zlimit/compat/cluster/nodes"
+	"github.com/zlimit/zlimit/lab/abuse"
 	"github.com/zlimit/zlimit/oracle"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/lab/abuse"
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/lab/abuse"
 	"github.com/zlimit/zlimit/oracle"
 )
 

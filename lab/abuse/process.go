@@ -31,7 +31,8 @@ func freePort() (addr, port string, err error) {
 }
 
 // BuildServer returns the path of the zlimit-server that tests run: that of the environment variable
-// ZLIMIT_SERVER, or one that it builds in dir from the module that the caller's requires, without the profile.
+// ZLIMIT_SERVER, or one that it builds in dir, without the profile, from the module that the caller's
+// requires.
 func BuildServer(dir string) (program string, err error) {
 	if program = os.Getenv("ZLIMIT_SERVER"); program != "" {
 		return program, nil

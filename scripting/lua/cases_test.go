@@ -22,8 +22,8 @@ func allCases(t testing.TB) map[string][]luatest.Case {
 	return files
 }
 
-// TestCases runs the cases of testdata and compares with what lua5.1 has answered. `go test -C lab ./luaprograms
-// -record` asks it anew.
+// TestCases runs the cases of testdata and compares with what lua5.1 has answered, which it is asked anew with
+// `go test -C lab ./luaprograms -record`.
 func TestCases(t *testing.T) {
 	for name, cases := range allCases(t) {
 		t.Run(name, func(t *testing.T) {

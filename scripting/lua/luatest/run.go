@@ -24,7 +24,7 @@ func NewState() *lua.State {
 	return s
 }
 
-// Run runs a source in a new state and returns "ok" and the results, or "error" and the error, as lua5.1 would.
+// Run runs a source in a new state and returns "ok" and the results, or "error" and the error, as lua5.1's.
 // There is no math.random and no math.randomseed, which no reference repeats.
 func Run(source string) string {
 	s := NewState()
