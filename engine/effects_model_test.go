@@ -239,6 +239,12 @@ func contentsBy(ask func(line string) []string) (out []string) {
 			switch kind {
 			case "set":
 				slices.Sort(words)
+			case "zset": // SORT makes a set keep -0 where a shorter one stores 0, and is in no log, as in Redis
+				for i := 1; i < len(words); i += 2 {
+					if words[i] == "-0" {
+						words[i] = "0"
+					}
+				}
 			case "hash":
 				var pairs []string
 				for i := 0; i < len(words); i += 2 {
@@ -257,7 +263,7 @@ func contentsBy(ask func(line string) []string) (out []string) {
 // TestEffectsMakeTheSameKeyspace checks that the log of random commands, replayed on an
 // empty keyspace, gives the same keyspace.
 func TestEffectsMakeTheSameKeyspace(t *testing.T) {
-	rounds, steps := 30, 400
+	rounds, steps := 60, 400
 	if testing.Short() || race.Enabled {
 		rounds = 6
 	}
