@@ -72,9 +72,8 @@ func (m *brokenMaster) serve(w *wire, answer func(command string) (string, bool)
 		if w.sendRaw([]byte(reply)) != nil {
 			return
 		}
-		if hangUp {
-			w.conn.Close()
-			return
+		if hangUp { // and reads on: a connection that is closed before it has read everything is reset
+			_ = w.conn.(*net.TCPConn).CloseWrite()
 		}
 	}
 }
