@@ -22,7 +22,7 @@ func allCases(t testing.TB) map[string][]luatest.Case {
 	return files
 }
 
-// TestCases runs the cases of testdata and compares with what lua5.1 has answered, which it is asked anew with
+// TestCases runs the cases of testdata and compares with what lua5.1 has answered. It is asked anew with
 // `go test -C lab ./luaprograms -record`.
 func TestCases(t *testing.T) {
 	for name, cases := range allCases(t) {
