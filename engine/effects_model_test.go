@@ -239,7 +239,7 @@ func contentsBy(ask func(line string) []string) (out []string) {
 			switch kind {
 			case "set":
 				slices.Sort(words)
-			case "zset": // SORT makes a set keep -0 where a shorter one stores 0, and is in no log, as in Redis
+			case "zset": // SORT, which is in no log, makes a set keep -0 where others store 0, as in Redis
 				for i := 1; i < len(words); i += 2 {
 					if words[i] == "-0" {
 						words[i] = "0"
