@@ -195,13 +195,16 @@ func (b *Blocked) endOnPanic() {
 	}
 	s := b.session
 	s.engine.log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
-	if b.waiter.Claim() {
+	switch {
+	case b.waiter.Claim():
 		b.last = true
 		if b.awaited != nil {
 			b.awaited.forwarded = nil
 		}
 		b.countEnd(&errPanicked)
 		b.end(errPanicked)
+	case !b.done.Load() && s.peer.Kill != nil: // the panic came while the wait ended: it would go on forever
+		s.peer.Kill()
 	}
 }
 

@@ -76,7 +76,7 @@ func (a *attack) run(t *testing.T, algo string) {
 // is over a limit, and that other policies do forget, as the page about eviction says.
 func TestAttackerIsNotForgotten(t *testing.T) {
 	if race.Enabled {
-		t.Skip("one client calls at a time: make test runs it, twenty times faster")
+		t.Skip("one client calls at a time, so there is nothing to race; make test runs it")
 	}
 	table := "| maxmemory-policy | " +
 		"attacker admitted again, of 10 floods | others admitted again, of 100 |\n" +

@@ -54,7 +54,7 @@ type alternative struct {
 	node
 }
 
-// nodes returns the words of an alternative of a definition, of which one is chosen.
+// nodes returns the words of an alternative of a definition; an expansion chooses one.
 func (a alternative) nodes() []node {
 	if c, ok := a.node.(choice); ok {
 		var out []node

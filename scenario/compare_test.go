@@ -222,6 +222,7 @@ func TestErrorsHaveALine(t *testing.T) {
 		"== a\n@repeat x\nPING\n@end", "== a\n@repeat 2\nPING", "== a\n@insert b", "== a\nPING\n@for a in b",
 		"== a\n@for a,b in c\nPING", "== a\n@for a\nPING", "== $a\n@for a in b b\nPING", "== a\n@save",
 		"== a\n@conn", "== a\nPING\n@save x\n= y", "== a\n@at 5\n~ x",
+		"== a\n@save x", "== a\n@at 5\n@save x",
 		"== a\n@noreply PING\n= PONG", "== a\n@close\n|+OK", "== a\n@reply x",
 		"== a\n@blocked", "== a\n@at x", "== a\nb: @advance", "== a\nGET \"",
 	} {

@@ -144,6 +144,11 @@ func (s *Section) read(lines []line, words []string) error {
 		}
 		step.Number, step.via = l.number, l.via
 		switch step.Action {
+		case Save:
+			if len(s.Steps) == 0 || !s.Steps[len(s.Steps)-1].hasReply() {
+				return l.fail(errors.New("no reply to save above"))
+			}
+			s.Steps = append(s.Steps, step)
 		case protocol:
 			s.Protocol = int(step.Value)
 		case redisFlags:

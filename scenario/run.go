@@ -56,7 +56,7 @@ func (r *Runner) Run(s Section) Section {
 	s.Steps = slices.Clone(s.Steps)
 	for i := range s.Steps {
 		step := &s.Steps[i]
-		if step.Action == Save && i > 0 {
+		if step.Action == Save {
 			step.Failed = r.save(step.Text, s.Steps[i-1].Got)
 		} else {
 			step.Got, step.Failed = r.runStep(step)
