@@ -45,8 +45,8 @@ const (
 type Op struct {
 	N    int // counts from 1
 	Kind Kind
-	Name string
-	Size int // bytes of a write
+	Name string // of a rename: the new one
+	Size int    // bytes of a write
 }
 
 // Fault is the outcome of an operation. The zero value lets it succeed.

@@ -130,7 +130,7 @@ func (v view) Rewrite(name string, from int64) error {
 
 func (v view) Rename(from, to string) error {
 	from, to = path.Clean(from), path.Clean(to)
-	return v.do(Rename, from, func() error {
+	return v.do(Rename, to, func() error {
 		n := v.d.live[from]
 		if n == nil || !v.d.liveDirs[path.Dir(to)] {
 			return missing(Rename, from)
