@@ -63,7 +63,7 @@ func popOrBlock(c *Ctx, keys [][]byte, timeout []byte, p popper) resp.Value {
 // wait blocks the command on w. Where a command cannot block, as in MULTI, it returns
 // the reply of a timeout.
 func (c *Ctx) wait(w *Wait, otherwise resp.Value) resp.Value {
-	if !c.MayWait {
+	if !c.Mode.Is(MayWait) {
 		return otherwise
 	}
 	c.Waiting = w

@@ -73,13 +73,7 @@ type Builder struct {
 	values []resp.Value // not encoded yet
 	count  int          // elements that are encoded
 	blocks *resp.Blocks // nil: none is
-	space  scratch
-}
-
-// scratch is the used part of the scratch space.
-type scratch struct {
-	values []resp.Value
-	bytes  []byte
+	space  scratchMark
 }
 
 // maxPending is how many elements wait to be encoded, and maxPendingBytes how many bytes of Ctx.Copy.
@@ -96,7 +90,7 @@ func (c *Ctx) Build(n int) Builder {
 		n = maxPending
 	}
 	values := c.Values(n)
-	return Builder{c: c, values: values, space: scratch{c.values, c.bytes}}
+	return Builder{c: c, values: values, space: c.scratch.mark()}
 }
 
 const valueBytes = int(unsafe.Sizeof(resp.Value{}))
@@ -104,7 +98,7 @@ const valueBytes = int(unsafe.Sizeof(resp.Value{}))
 // Add appends an element. It returns false if the reply is more than the bounds allow, which a command that
 // only reads may take as its end.
 func (b *Builder) Add(v resp.Value) bool {
-	if len(b.values) == cap(b.values) || len(b.c.bytes) > maxPendingBytes || v.IsLong() {
+	if len(b.values) == cap(b.values) || b.c.scratch.long() || v.IsLong() {
 		return b.add(v)
 	}
 	b.values = append(b.values, v)
@@ -114,7 +108,7 @@ func (b *Builder) Add(v resp.Value) bool {
 // AddPair appends a key and its value. Both may be in the scratch space, so it is not freed between them.
 func (b *Builder) AddPair(key, value resp.Value) bool {
 	out := &b.c.Out
-	if out.Encodes && (len(b.values)+2 > maxPending || len(b.c.bytes) > maxPendingBytes || key.IsLong()) {
+	if out.Encodes && (len(b.values)+2 > maxPending || b.c.scratch.long() || key.IsLong()) {
 		b.encode()
 		b.append(&key)
 		b.append(&value)
@@ -138,7 +132,7 @@ func (b *Builder) add(v resp.Value) bool {
 	if !out.Encodes {
 		return b.collect(v)
 	}
-	if len(b.values) < maxPending && len(b.c.bytes) <= maxPendingBytes && !v.IsLong() {
+	if len(b.values) < maxPending && !b.c.scratch.long() && !v.IsLong() {
 		b.values = append(b.values, v)
 		return !out.exceeded
 	}
@@ -164,7 +158,7 @@ func (b *Builder) encode() {
 		b.append(&b.values[i])
 	}
 	b.values = b.values[:0]
-	b.space.restore(b.c)
+	b.c.scratch.restore(&b.space)
 }
 
 // append encodes an element.
@@ -195,21 +189,6 @@ func (b *Builder) drop() {
 	if b.blocks != nil {
 		b.blocks.Free()
 	}
-}
-
-// restore frees what was allocated in the scratch space since.
-func (s *scratch) restore(c *Ctx) {
-	c.values, c.bytes = c.values[:s.kept(cap(c.values), cap(s.values), len(s.values))],
-		c.bytes[:s.kept(cap(c.bytes), cap(s.bytes), len(s.bytes))]
-}
-
-// kept returns how much of a space was used before. One of another capacity was allocated since, when the one
-// before was full; values that were added to other builders keep that.
-func (*scratch) kept(now, before, used int) int {
-	if now != before {
-		return 0
-	}
-	return used
 }
 
 // Len returns the number of elements.

@@ -118,8 +118,8 @@ func TestBuilderReusesScratch(t *testing.T) {
 		inner.AddPair(c.Copy([]byte("field")), c.Copy([]byte(strings.Repeat("v", 1000))))
 		outer.Add(inner.Array())
 	}
-	require.Less(t, cap(c.bytes), 4*maxPendingBytes)
-	require.Less(t, cap(c.values), 4*maxPending*3)
+	require.Less(t, cap(c.scratch.bytes), 4*maxPendingBytes)
+	require.Less(t, cap(c.scratch.values), 4*maxPending*3)
 	reply := outer.Array()
 	n, err := reply.Stream().WriteTo(io.Discard)
 	require.NoError(t, err)

@@ -140,7 +140,7 @@ type Command struct {
 	Reaches func(args [][]byte) bool
 
 	// Locks, if not nil, returns the shards that a call needs, if its keys do not decide
-	// that: the commands that a script calls do. It may set c.Found. EXEC passes a nil c,
+	// that: the commands that a script calls do. It may call c.Remember. EXEC passes a nil c,
 	// about a call that it will make later; then Locks changes nothing.
 	Locks func(c *Ctx, args [][]byte) store.ShardSet
 

@@ -93,7 +93,7 @@ func move(c *Ctx) resp.Value {
 		return resp.Int(0)
 	}
 	c.DB.MoveTo(n, to, c.Args[1])
-	if g := c.Group; g != nil {
+	if g := c.Group(); g != nil {
 		g.Note(c.DB.ID(), eventMoveFrom, c.Args[1])
 		g.Note(to.ID(), eventMoveTo, c.Args[1])
 	}

@@ -50,10 +50,10 @@ var Dumps = []Command{
 
 // dumped returns DUMP's payload of a value. A small one is valid until the next call.
 func (c *Ctx) dumped(value any) []byte {
-	if c.dumper == nil {
-		c.dumper = &rdb.Dumper{}
+	if c.scratch.dumper == nil {
+		c.scratch.dumper = &rdb.Dumper{}
 	}
-	return c.dumper.Dump(value, c.Settings.RDBCompression)
+	return c.scratch.dumper.Dump(value, c.Settings.RDBCompression)
 }
 
 // SerializedLen returns how many bytes a key's value takes in a snapshot.
@@ -72,7 +72,7 @@ func dumpKey(c *Ctx) resp.Value {
 	if !rdb.Large(value) {
 		return c.Copy(c.dumped(value))
 	}
-	if c.MayStream {
+	if c.Mode.Is(MayStream) {
 		if frozen := frozenWhole(value); frozen != nil {
 			return resp.Streamed(&dumpStream{frozen, c.Settings.RDBCompression})
 		}
@@ -190,11 +190,11 @@ func restore(c *Ctx) resp.Value {
 		atMs += c.NowMs // it may overflow into the past, as in Redis
 	}
 	if ttl != 0 && atMs <= c.NowMs {
-		if old != nil && c.Group != nil {
+		if old != nil && c.Group() != nil {
 			c.note(effects.Del, key)
-			c.Group.Begin(c.DBIndex, 2)
-			c.Group.Text("DEL")
-			c.Group.Bytes(key)
+			c.Group().Begin(c.DBIndex, 2)
+			c.Group().Text("DEL")
+			c.Group().Bytes(key)
 		}
 		return resp.OK
 	}
@@ -215,7 +215,7 @@ func restore(c *Ctx) resp.Value {
 // recordRestore records a RESTORE with its deadline as an instant and with a payload
 // that Redis 7.0 can read.
 func (c *Ctx) recordRestore(value any, atMs int64, absTTL bool) {
-	if c.Group == nil {
+	if c.Group() == nil {
 		return
 	}
 	n := len(c.Args)
@@ -223,19 +223,19 @@ func (c *Ctx) recordRestore(value any, atMs int64, absTTL bool) {
 	if add {
 		n++
 	}
-	c.Group.Begin(c.DBIndex, n)
+	c.Group().Begin(c.DBIndex, n)
 	for i, arg := range c.Args {
 		switch {
 		case i == 2:
-			c.Group.Int(atMs)
+			c.Group().Int(atMs)
 		case i == 3 && !rdb.Common(arg):
-			c.Group.Bytes(c.dumped(value))
+			c.Group().Bytes(c.dumped(value))
 		default:
-			c.Group.Bytes(arg)
+			c.Group().Bytes(arg)
 		}
 	}
 	if add {
-		c.Group.Text("ABSTTL")
+		c.Group().Text("ABSTTL")
 	}
 }
 

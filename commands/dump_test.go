@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/persist/dump"
 	"github.com/zlimit/zlimit/store/effects"
 )
@@ -20,11 +21,12 @@ func TestRestoreIsRecorded(t *testing.T) {
 		[]byte("\x14\x0d\x0d\x00\x00\x00\x02\x00\x81a\x02\x81b\x02\xff"), 11)
 	newer = binary.LittleEndian.AppendUint64(newer, dump.Checksum(0, newer))
 	b := newBench()
-	b.ctx.Group = &effects.Group{}
+	b.ctx.Env = &commands.Env{}
+	b.ctx.Env.Record(&effects.Group{})
 	recorded := func(words ...string) string {
-		b.ctx.Group.Reset()
+		b.ctx.Group().Reset()
 		require.Equal(t, "+OK\r\n", b.wire(words...), "%q", words)
-		out, _ := b.ctx.Group.AppendTo(nil, 0)
+		out, _ := b.ctx.Group().AppendTo(nil, 0)
 		return string(out)
 	}
 	for _, c := range []struct{ call, want []string }{

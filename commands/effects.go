@@ -14,7 +14,7 @@ import (
 // runRecorded is Run with recording. The effects of a handler that panics are recorded,
 // too.
 func (c *Ctx) runRecorded() resp.Value {
-	g, db, args := c.Group, c.DBIndex, c.Cmd.ownCall(c.Args)
+	g, db, args := c.Group(), c.DBIndex, c.Cmd.ownCall(c.Args)
 	mark := g.Enter(c.Cmd.event)
 	defer func() { g.Leave(mark, db, args) }()
 	return c.Cmd.Handler(c)
@@ -23,15 +23,15 @@ func (c *Ctx) runRecorded() resp.Value {
 // Changed records the call as it was sent, for a command that has changed something
 // that is no key.
 func (c *Ctx) Changed() {
-	if c.Group != nil {
-		c.Group.Changed()
+	if c.Group() != nil {
+		c.Group().Changed()
 	}
 }
 
 // did begins an effect: a command of n words, including its name and key. It returns
 // nil if nothing is recorded.
 func (c *Ctx) did(n int, name string, key []byte) *effects.Group {
-	g := c.Group
+	g := c.Group()
 	if g != nil {
 		if g.LacksEvent() {
 			g.Note(c.DB.ID(), loggedEvents[name], key)
@@ -62,7 +62,7 @@ var (
 
 // start is did for a head.
 func (c *Ctx) start(h *loggedHead, key []byte) *effects.Group {
-	g := c.Group
+	g := c.Group()
 	if g != nil {
 		if g.LacksEvent() {
 			g.Note(c.DB.ID(), loggedEvents[h.name], key)
@@ -115,7 +115,7 @@ var keepTTL = []byte("KEEPTTL")
 
 // didCallWithout records the call without the options of one name.
 func (c *Ctx) didCallWithout(option string, from int) {
-	g := c.Group
+	g := c.Group()
 	if g == nil {
 		return
 	}
@@ -135,7 +135,7 @@ func (c *Ctx) didCallWithout(option string, from int) {
 
 // didPopAt records a pop at an end of a node's collection.
 func (c *Ctx) didPopAt(n *store.Node, name string) {
-	if g := c.Group; g != nil {
+	if g := c.Group(); g != nil {
 		g.Begin(c.DB.ID(), 2)
 		g.Text(name)
 		g.Text(n.Key())
@@ -144,8 +144,8 @@ func (c *Ctx) didPopAt(n *store.Node, name string) {
 
 // didNothing records no effect instead of the call.
 func (c *Ctx) didNothing() {
-	if c.Group != nil {
-		c.Group.MarkAccounted()
+	if c.Group() != nil {
+		c.Group().MarkAccounted()
 	}
 }
 

@@ -44,7 +44,7 @@ func (c *Ctx) AddRun() bool {
 	k.set.AppendRun(first, int(units))
 	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 	c.DB.Touch(k.node)
-	if c.Group != nil {
+	if c.Group() != nil {
 		c.didUnits(k.name, first, units)
 	}
 	return true
@@ -53,7 +53,7 @@ func (c *Ctx) AddRun() bool {
 // didUnits records that a run of units was added to a log.
 func (c *Ctx) didUnits(key []byte, first, n int64) {
 	if n > pairs {
-		g := c.Group
+		g := c.Group()
 		if g.LacksEvent() {
 			g.Note(c.DB.ID(), loggedEvents["ZADD"], key)
 		}

@@ -64,8 +64,8 @@ func (c *Command) setEvent() {
 
 // changesAre sets the event of the changes from here to the end of the command.
 func (c *Ctx) changesAre(e effects.Event) {
-	if c.Group != nil {
-		c.Group.SetEvent(e)
+	if c.Group() != nil {
+		c.Group().SetEvent(e)
 	}
 }
 
@@ -92,7 +92,7 @@ func zpopEvent(highest bool) effects.Event {
 
 // note adds an event to those of the changes.
 func (c *Ctx) note(e effects.Event, key []byte) {
-	if c.Group != nil {
-		c.Group.Note(c.DB.ID(), e, key)
+	if c.Group() != nil {
+		c.Group().Note(c.DB.ID(), e, key)
 	}
 }

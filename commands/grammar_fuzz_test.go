@@ -34,8 +34,9 @@ func newBench() *bench {
 	b := &bench{table: commands.NewTable(
 		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.Sets,
 		commands.Hashes, commands.RateLimits)}
-	b.ctx = commands.Ctx{
-		Store: store.New(), NowMs: fuzzNowMs, NowUs: fuzzNowMs * 1000, Proto: resp.RESP2,
+	b.ctx.Proto = resp.RESP2
+	b.ctx.Scope = commands.Scope{
+		Store: store.New(), NowMs: fuzzNowMs, NowUs: fuzzNowMs * 1000,
 		Settings: &commands.Settings{
 			ProtoMaxBulkLen: 512 << 20, ZSetMaxListpackCount: 128, ZSetMaxListpackValue: 64,
 			RLLogMaxUnits:        5000,

@@ -189,7 +189,7 @@ func (a *incrExCall) finish(c *Ctx, n *store.Node) {
 		c.DB.ExpireAt(n, a.atMs)
 	}
 	c.DB.Modified(n)
-	if c.Group != nil {
+	if c.Group() != nil {
 		var digits [20]byte
 		atMs, _ := n.Value.ExpireAtMs()
 		c.didValueAt(c.Args[1], store.StringOf(n).Bytes(digits[:0]), atMs, oldMs)

@@ -73,7 +73,7 @@ func (m blockingMove) run(c *Ctx, timeout []byte) resp.Value {
 func (m blockingMove) move(c *Ctx, n *store.Node, destination []byte) resp.Value {
 	source := n.Key()
 	reply := moveTo(c, n, destination, m.from, m.to)
-	if c.Group != nil && !reply.IsError() {
+	if c.Group() != nil && !reply.IsError() {
 		c.didCall(m.logged, []byte(source), append([][]byte{destination}, m.words...)...)
 	}
 	return reply

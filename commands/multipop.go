@@ -88,7 +88,7 @@ func (c *Ctx) popped(n *store.Node, elements resp.Value) resp.Value {
 
 // didPopMany records that several elements were removed at an end.
 func (c *Ctx) didPopMany(n *store.Node, name string, count int) {
-	if g := c.Group; g != nil {
+	if g := c.Group(); g != nil {
 		g.Begin(c.DB.ID(), 3)
 		g.Text(name)
 		g.Text(n.Key())

@@ -52,7 +52,7 @@ func (d *drawn) add(element, value resp.Value) {
 
 // reply returns the reply, in blocks if it is a part of another one or may be cut.
 func (d *drawn) reply(c *Ctx) resp.Value {
-	if c.MayStream && !c.Out.Bounded() {
+	if c.Mode.Is(MayStream) && !c.Out.Bounded() {
 		return resp.Streamed(d)
 	}
 	bounded := boundedBlocks{out: &c.Out}

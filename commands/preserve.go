@@ -14,11 +14,11 @@ func (c *Ctx) preserve() {
 	if !c.Cmd.Writes(c.Args) {
 		return
 	}
-	c.keys = c.Cmd.AppendKeys(c.keys[:0], c.Args)
-	for _, key := range c.keys {
+	c.scratch.keys = c.Cmd.AppendKeys(c.scratch.keys[:0], c.Args)
+	for _, key := range c.scratch.keys {
 		c.DB.Preserve(key)
 	}
-	clear(c.keys)
+	clear(c.scratch.keys)
 }
 
 // A PendingCopy is a value that is copied in steps. Value is complete once Step reports

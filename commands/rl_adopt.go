@@ -144,7 +144,7 @@ func (u *scoreUnit) fill(to, from *zset.Set) {
 
 // didMembers records that all members of a set were added.
 func (c *Ctx) didMembers(key []byte, set *zset.Set) {
-	if c.Group == nil {
+	if c.Group() == nil {
 		return
 	}
 	var g *effects.Group

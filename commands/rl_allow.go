@@ -41,10 +41,10 @@ func rlAllow(c *Ctx) resp.Value {
 	if len(c.Args) == 4 {
 		return allowPlain(c)
 	}
-	if c.call == nil {
-		c.call = new(allowCall) // reused: it escapes, because functions of algorithms receive it
+	if c.scratch.call == nil {
+		c.scratch.call = new(allowCall) // reused: it escapes, because functions of algorithms receive it
 	}
-	a := c.call
+	a := c.scratch.call
 	*a = allowCall{}
 	if refusal := a.parse(c, c.Args[2:], allowOptions); refusal.IsError() {
 		return refusal

@@ -115,7 +115,7 @@ func (c *Ctx) setBuckets(name []byte, n *store.Node, b *limiter.Buckets, expireA
 		c.setField(h, fieldN, b.N)
 	} else {
 		h = store.HashOf(n)
-		if c.Group != nil {
+		if c.Group() != nil {
 			before = bucketsAt(n, h)
 		}
 	}
@@ -126,14 +126,14 @@ func (c *Ctx) setBuckets(name []byte, n *store.Node, b *limiter.Buckets, expireA
 		c.DB.ExpireAt(n, expireAtMs)
 	}
 	c.DB.Touch(n)
-	if c.Group != nil {
+	if c.Group() != nil {
 		c.didBuckets(name, n, h, before)
 	}
 }
 
 // setField sets a field to numbers, which it formats in scratch space.
 func (c *Ctx) setField(h *hash.Hash, field []byte, numbers ...int64) {
-	text := c.bytes[len(c.bytes):]
+	text := c.scratch.bytes[len(c.scratch.bytes):]
 	for i, number := range numbers {
 		if i > 0 {
 			text = append(text, ' ')
@@ -141,8 +141,8 @@ func (c *Ctx) setField(h *hash.Hash, field []byte, numbers ...int64) {
 		text = strconv.AppendInt(text, number, 10)
 	}
 	h.Set(field, text)
-	if cap(text) > cap(c.bytes)-len(c.bytes) {
-		c.bytes = text[:0] // keep the larger buffer as scratch space
+	if cap(text) > cap(c.scratch.bytes)-len(c.scratch.bytes) {
+		c.scratch.bytes = text[:0] // keep the larger buffer as scratch space
 	}
 }
 

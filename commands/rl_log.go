@@ -117,7 +117,7 @@ func (k *logKey) apply(c *Ctx, change *limiter.Change) {
 	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 	c.DB.ExpireAt(k.node, change.ExpireAtMs)
 	c.DB.Touch(k.node) // not Modified, because the set cannot be empty
-	if c.Group != nil {
+	if c.Group() != nil {
 		if dropped > 0 {
 			c.didDrop(k.name, 0, change.DropThrough)
 		}

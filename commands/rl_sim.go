@@ -53,8 +53,8 @@ func rlSim(c *Ctx) resp.Value {
 		if t, refusal = c.heldUnits(n); refusal.IsError() {
 			return refusal
 		}
-	} else if c.Tracer != nil {
-		t, ok = c.Tracer.Trace(c.DBIndex, c.Args[1], int(n))
+	} else if c.tracer() != nil {
+		t, ok = c.Env.Tracer.Trace(c.DBIndex, c.Args[1], int(n))
 	} else {
 		ok = false
 	}

@@ -97,10 +97,10 @@ func (c *Ctx) observe(key []byte, denied bool, q limiter.Quota) {
 
 func (c *Ctx) sample(key []byte, denied bool, q limiter.Quota) {
 	sampling := c.Settings.TopSampling
-	switch keys := c.Sampler.Keys; {
+	switch keys := c.Env.Sampler.Keys; {
 	case keys.Exact():
 		keys.Add(c.NowMs, c.DBIndex, key, denied, 1, q)
-	case c.Sampler.picks(sampling):
+	case c.Env.Sampler.picks(sampling):
 		keys.Add(c.NowMs, c.DBIndex, key, denied, int64(sampling), q)
 	}
 }
@@ -154,7 +154,7 @@ func rlTop(c *Ctx) resp.Value {
 	q.NowMs, q.DB, q.N = c.NowMs, c.DBIndex, int(n)
 	q.Keep = func(key string) bool {
 		return (pattern == nil || NameMatch(pattern, key)) &&
-			(c.Guard == nil || c.Guard.ReadsKey(c.Cmd, c.Args, key))
+			(c.Guard() == nil || c.Guard().ReadsKey(c.Cmd, c.Args, key))
 	}
 	if by == "bytes" {
 		if q.WithinMs != 0 {
@@ -166,7 +166,7 @@ func rlTop(c *Ctx) resp.Value {
 	if sampling == 0 {
 		return errRLTopOff
 	}
-	report := c.Sampler.Keys.Top(&q)
+	report := c.Env.Sampler.Keys.Top(&q)
 	if report.Sampled == 0 {
 		sampling = 1
 	}

@@ -29,7 +29,7 @@ type Trace struct {
 
 // trace records a decision about a key. A cost of 0 is a peek, which is not recorded.
 func (c *Ctx) trace(key []byte, call limiter.Call, granted int64) {
-	if c.Tracer != nil && !call.Peek && call.Cost > 0 {
-		c.Tracer.Record(c.DBIndex, key, TracedDecision{c.NowMs, call.Cost, call.AtMost, granted})
+	if c.tracer() != nil && !call.Peek && call.Cost > 0 {
+		c.Env.Tracer.Record(c.DBIndex, key, TracedDecision{c.NowMs, call.Cost, call.AtMost, granted})
 	}
 }

@@ -86,7 +86,7 @@ func scan(c *Ctx) resp.Value {
 	}
 	out := c.Build(0)
 	scan := c.DB.Scan
-	if c.MayRetry {
+	if c.Mode.Is(MayRetry) {
 		scan = c.DB.ScanOne
 	}
 	seen := 0
@@ -99,7 +99,7 @@ func scan(c *Ctx) resp.Value {
 			out.Add(resp.Bulk(n.Key()))
 		}
 	})
-	if c.MayRetry && next != 0 && seen < min(opts.count, minScanPage) {
+	if c.Mode.Is(MayRetry) && next != 0 && seen < min(opts.count, minScanPage) {
 		c.Retry = true // the page goes on in other shards
 	}
 	return scanReply(c, next, out.Array())

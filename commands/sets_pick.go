@@ -116,7 +116,7 @@ func popMembers(c *Ctx, n *store.Node, s *set.Set, count int) resp.Value {
 const maxLoggedRemovals = 1024
 
 func (c *Ctx) didPop(members []set.Member) {
-	if c.Group == nil {
+	if c.Group() == nil {
 		return
 	}
 	for part := range slices.Chunk(members, maxLoggedRemovals) {

@@ -118,7 +118,7 @@ func sortDestination(args [][]byte) (at int) {
 }
 
 func runSort(c *Ctx, mayStore bool) resp.Value {
-	readsAll := c.Guard == nil || c.Guard.ReadsAllKeys(c.Cmd, c.Args)
+	readsAll := c.Guard() == nil || c.Guard().ReadsAllKeys(c.Cmd, c.Args)
 	q, refusal := parseSort(c.Args, mayStore, readsAll)
 	if refusal.IsError() {
 		return refusal
@@ -127,7 +127,7 @@ func runSort(c *Ctx, mayStore bool) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	if source.plain != nil && q.unsorted && (q.destination != 0 || c.InScript) {
+	if source.plain != nil && q.unsorted && (q.destination != 0 || c.Mode.Is(InScript)) {
 		// A set is unordered, and stored or scripted results must be deterministic.
 		q.unsorted, q.alpha, q.by = false, true, nil
 	}

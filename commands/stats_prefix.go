@@ -43,16 +43,6 @@ func (t *PrefixTally) Drain(fn func(prefix int, by Decider, d *Decisions)) {
 	t.counts = t.counts[:0]
 }
 
-// merge adds o to t and clears o.
-func (t *PrefixTally) merge(o *PrefixTally) {
-	for i := range o.counts {
-		n := &o.counts[i]
-		t.at(n.slot, len(o.slots)).Add(&n.Decisions)
-		o.slots[n.slot] = 0
-	}
-	o.counts = o.counts[:0]
-}
-
 // prefixDecisions returns where to count decisions of a key, or nil if that is nowhere.
 func (c *Ctx) prefixDecisions(by Decider, key []byte) *Decisions {
 	p := c.Settings.StatsPrefixes
@@ -63,5 +53,5 @@ func (c *Ctx) prefixDecisions(by Decider, key []byte) *Decisions {
 	if i < 0 {
 		return nil
 	}
-	return c.Tally.Prefixes.at(i*NumDeciders()+int(by), p.Len()*NumDeciders())
+	return c.tally().Prefixes.at(i*NumDeciders()+int(by), p.Len()*NumDeciders())
 }

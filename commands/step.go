@@ -20,5 +20,5 @@ func (c *Ctx) Step(shard int, fn func()) resp.Value {
 		fn()
 		return resp.None
 	}
-	return c.Stepper.Step(shard, fn)
+	return c.Env.Caller.(Stepper).Step(shard, fn)
 }

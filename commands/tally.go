@@ -105,9 +105,9 @@ func (t *Tally) nested(cmd *Command) *CallCount {
 	return &t.Nested[len(t.Nested)-1]
 }
 
-// CountNested counts a call made by a script.
-func (t *Tally) CountNested(cmd *Command, rejected, failed bool) {
-	n := t.nested(cmd)
+// CountNested counts a call made by a script or by EXEC.
+func (c *Ctx) CountNested(cmd *Command, rejected, failed bool) {
+	n := c.tally().nested(cmd)
 	switch {
 	case rejected:
 		n.Rejected++
@@ -117,22 +117,6 @@ func (t *Tally) CountNested(cmd *Command, rejected, failed bool) {
 	default:
 		n.Calls++
 	}
-}
-
-// Merge adds o to t and clears o.
-func (t *Tally) Merge(o *Tally) {
-	for i := range o.Decisions {
-		t.decisions(Decider(i)).Add(&o.Decisions[i])
-	}
-	for i := range o.Nested {
-		from := &o.Nested[i]
-		to := t.nested(from.Cmd)
-		to.Calls += from.Calls
-		to.Rejected += from.Rejected
-		to.Failed += from.Failed
-	}
-	t.Prefixes.merge(&o.Prefixes)
-	o.Clear()
 }
 
 // Clear sets the counts to zero.
@@ -150,7 +134,7 @@ type outcome struct {
 
 // count counts a decision about a key.
 func (c *Ctx) count(by Decider, key []byte, o outcome) {
-	c.Tally.decisions(by).count(o)
+	c.tally().decisions(by).count(o)
 	if c.Settings.StatsPrefixes != nil {
 		if d := c.prefixDecisions(by, key); d != nil {
 			d.count(o)

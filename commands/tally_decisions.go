@@ -26,7 +26,7 @@ func (c *Ctx) countThrottle(key []byte, quantity int64, d *limiter.Decision) {
 func (c *Ctx) countMallow(names [][]byte, step, binding int, call limiter.Call, d *limiter.Decision) {
 	keys := int64(len(names) / step)
 	o := outcome{d.Allowed, d.Allowed * keys, call.Peek, fullness(d.Used, d.Remaining)}
-	c.Tally.decisions(mallowDecider).count(o)
+	c.tally().decisions(mallowDecider).count(o)
 	o.units = d.Allowed
 	for i := 0; i < len(names); i += step {
 		binds := i == binding*step

@@ -289,15 +289,18 @@ func (s *Session) serveKey(k store.ReadyKey) {
 		settings := own.Settings
 		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
 		s.engine.preserveFor(b.wait, db, key)
-		if own.Group = c.Group; own.Group != nil {
-			own.Group.Separate() // as in Redis: the pop follows the push
-			own.Group.SetEvent(own.Cmd.ChangeEvent())
+		group := c.Group()
+		if group != nil {
+			group.Separate() // as in Redis: the pop follows the push
+			group.SetEvent(own.Cmd.ChangeEvent())
 		}
+		own.Env.Record(group)
 		s.invalidate()
 		s.EndCall()
 		b.reply = b.take(own, n)
 		s.invalidateServed(b.session, k)
-		own.Group, own.Settings = nil, settings
+		own.Env.Record(nil)
+		own.Settings = settings
 		s.served = append(s.served, b)
 	}
 }

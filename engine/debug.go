@@ -116,9 +116,9 @@ func (e *Engine) debugLoadAOF(c *commands.Ctx) resp.Value {
 // already. Every shard must be locked.
 func (e *Engine) unrecorded(c *commands.Ctx, fn func() error) error {
 	e.store.Record(store.AllShards, nil)
-	if c.Group != nil {
-		defer e.store.Record(store.AllShards, c.Group)
-		c.Group.MarkAccounted()
+	if group := c.Group(); group != nil {
+		defer e.store.Record(store.AllShards, group)
+		group.MarkAccounted()
 	}
 	return fn()
 }

@@ -47,7 +47,7 @@ func (s *Session) adopt(settings *commands.Settings) {
 // flushPrefixes adds what the session has counted by prefix to the statistics.
 func (s *Session) flushPrefixes() {
 	if s.prefixes != nil {
-		s.prefixes.Add(s.id, &s.ctx.Tally.Prefixes)
+		s.prefixes.Add(s.id, &s.env.Tally.Prefixes)
 	}
 }
 
@@ -99,9 +99,9 @@ func (e *Engine) Top(q commands.TopQuery) (report commands.TopReport, sampling u
 
 // setTracer makes the handlers record decisions, or not.
 func (s *Session) setTracer(on bool) {
-	s.ctx.Tracer = nil
+	s.env.Tracer = nil
 	if on {
-		s.ctx.Tracer = &s.engine.traces
+		s.env.Tracer = &s.engine.traces
 	}
 }
 
@@ -110,9 +110,9 @@ func (s *Session) observe() {
 	if s.observer == nil {
 		s.observer = s.engine.doctor.NewClient(s.id, s.label)
 	}
-	s.ctx.Observer = nil
+	s.env.ObserveBy(nil)
 	if s.observer.Begin() {
-		s.ctx.Observer = s.observer
+		s.env.ObserveBy(s.observer)
 	}
 }
 

@@ -119,12 +119,14 @@ func (e *Engine) exhausted() bool {
 // denyOOM reports whether a command has to be refused because memory is exhausted. It
 // makes room first, whether or not the command could need it, as Redis does.
 func (s *Session) denyOOM(cmd *commands.Command, args [][]byte) bool {
-	if s.ctx.OutOfMemory = false; s.engine.exceeds() {
+	exhausted := false
+	if s.engine.exceeds() {
 		s.EndCall() // the command before does not make room
-		s.ctx.OutOfMemory = !s.engine.makeRoom(&s.group)
+		exhausted = !s.engine.makeRoom(&s.group)
 	}
+	s.ctx.Mode.Set(commands.OutOfMemory, exhausted)
 	switch {
-	case !s.ctx.OutOfMemory:
+	case !exhausted:
 		return false
 	case s.tx.open && !cmd.Is(commands.EndsMulti): // a queue may grow without bound
 		return true

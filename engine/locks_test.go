@@ -214,7 +214,7 @@ func TestRetryHoldsEverything(t *testing.T) {
 		Handler: func(c *commands.Ctx) resp.Value {
 			held = append(held, ^c.Unheld)
 			require.Equal(t, ^c.Unheld, heldShards(e))
-			c.Retry = c.MayRetry
+			c.Retry = c.Mode.Is(commands.MayRetry)
 			return resp.Int(int64(len(held)))
 		},
 	}

@@ -50,7 +50,7 @@ type trace struct {
 
 // beginTrace traces the command, script or EXEC that begins, if there is a monitor.
 func (s *Session) beginTrace(watched bool) {
-	s.ctx.Monitor = nil
+	s.env.ShowTo(nil)
 	if !watched {
 		return
 	}
@@ -58,7 +58,7 @@ func (s *Session) beginTrace(watched bool) {
 		s.trace = &trace{from: s.peer.shown()}
 	}
 	s.trace.reset()
-	s.ctx.Monitor = s.trace
+	s.env.ShowTo(s.trace)
 }
 
 // shown returns the client's address in MONITOR's lines.
@@ -82,7 +82,7 @@ func (t *trace) reset() {
 // Called implements commands.Monitor.
 func (t *trace) Called(c *commands.Ctx, args [][]byte) {
 	from := t.from
-	if c.InScript {
+	if c.Mode.Is(commands.InScript) {
 		from = "lua"
 	}
 	b := append(t.lines, " ["...)

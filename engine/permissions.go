@@ -105,8 +105,8 @@ func (g *guard) ReadsKey(cmd *commands.Command, args [][]byte, key string) bool 
 // setGuard makes the handlers' context follow the rules that hold now.
 func (s *Session) setGuard(r *acl.Rules) {
 	s.guard = guard{s, r}
-	s.ctx.Guard = &s.guard
+	s.env.Guard = &s.guard
 	if r == nil {
-		s.ctx.Guard = nil
+		s.env.Guard = nil
 	}
 }

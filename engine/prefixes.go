@@ -92,14 +92,14 @@ func (s *Session) executeAgain(
 		c.Full, c.Retry = nil, false
 		if !s.engine.reclaimPrefix(full, c.NowMs, all) {
 			full.Refuse()
-			if c.Monitor != nil {
+			if s.env.Shown() {
 				s.showTrace() // end did not, because of Retry
 			}
 			break
 		}
-		c.Final = all
+		c.Mode.Set(commands.Final, all)
 		reply = s.executeIn(shards, cmd, args)
-		c.Final = false
+		c.Mode.Set(commands.Final, false)
 		if c.Full == nil {
 			break
 		}

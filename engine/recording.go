@@ -102,7 +102,7 @@ func (r *recording) refreshLogged() {
 func (s *Session) record(shards store.ShardSet, wanted effects.Flags) {
 	s.recording, s.notified = true, 0
 	s.group.Want(wanted)
-	s.ctx.Group = &s.group
+	s.env.Record(&s.group)
 	s.engine.store.Record(shards, &s.group)
 }
 
@@ -121,7 +121,8 @@ func (s *Session) rerecord() {
 // commit appends what was recorded to the journal.
 func (s *Session) commit(shards store.ShardSet) {
 	s.engine.store.Record(shards, nil)
-	s.ctx.Group, s.recording = nil, false
+	s.env.Record(nil)
+	s.recording = false
 	s.appendGroup()
 }
 
@@ -184,7 +185,7 @@ func (t *torn) any() bool { return t.shards.Load() != 0 }
 // blocked session is served.
 func (s *Session) drop(shards store.ShardSet, reply resp.Value) resp.Value {
 	c := &s.ctx
-	half := c.Cut == commands.CutHalf && (c.Group == nil || c.Group.Len() > 0)
+	half := c.Cut == commands.CutHalf && (!s.recording || s.group.Len() > 0)
 	c.Cut, c.Waiting = commands.CutNone, nil
 	if half {
 		s.group.Reset()

@@ -16,7 +16,7 @@ func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 	s.follows = f
 	s.tracking.Init(&e.tracking, s.id, &s.subscriber)
 	s.ctx.DBIndex = e.repl.stream.Status().DB
-	s.ctx.Replayed = true
+	s.ctx.Mode.Set(commands.Replayed, true)
 	s.user.Store(e.owner)
 	return s
 }

@@ -26,9 +26,10 @@ type Session struct {
 	peer   Peer
 	id     int64
 	ctx    commands.Ctx
+	env    commands.Env // of ctx
 
 	user          atomic.Pointer[acl.User] // never nil; written by the session's goroutine
-	guard         guard                    // of the rules of ctx.Guard
+	guard         guard                    // of the rules of env.Guard
 	authenticated bool
 	admitted      bool // logins.Limit has admitted the command under way
 	proto         int
@@ -157,7 +158,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 	e.sessions.add(s)
 	s.tracking.Init(&e.tracking, s.id, &s.subscriber)
 	s.random = uint32(s.id)
-	s.ctx.Sampler = commands.NewTopSampler(&e.top, s.id)
+	s.env.Sampler = commands.NewTopSampler(&e.top, s.id)
 	e.stats.Connections.Add(1)
 	return s
 }
@@ -169,7 +170,7 @@ func (e *Engine) newSession(p Peer) *Session {
 	s.subscriber.Owner, s.subscriber.Wake = s, p.Wake
 	s.subscriber.Mail.Init(&e.memory.mail)
 	s.ctx.Store = e.store
-	s.ctx.Caller, s.ctx.Stepper = s, s
+	s.ctx.Env, s.env.Caller = &s.env, s
 	s.initOutput()
 	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
 	if e.places != nil {
@@ -343,7 +344,7 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 			return commands.ErrOOM
 		}
 	} else {
-		s.ctx.OutOfMemory = false
+		s.ctx.Mode.Set(commands.OutOfMemory, false)
 	}
 	if s.engine.storage.Failing() && s.needsDisk(cmd, args) {
 		return s.misconf()
@@ -440,15 +441,15 @@ func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
 func (s *Session) executeScript(cmd *commands.Command, args [][]byte) resp.Value {
 	c := &s.ctx
 	shards := cmd.Locks(c, args)
-	c.MayRetry = shards != store.AllShards
+	c.Mode.Set(commands.MayRetry, shards != store.AllShards)
 	reply := s.executeIn(shards, cmd, args)
-	c.MayRetry = false
+	c.Mode.Set(commands.MayRetry, false)
 	if c.Retry {
 		c.Retry = false
 		c.Out.Reset()
 		reply = s.executeIn(store.AllShards, cmd, args)
 	}
-	c.Found = nil
+	c.Remember(nil)
 	return reply
 }
 
@@ -494,8 +495,9 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		s.beginFollowing(cmd, args)
 	}
 	s.locked = shards != 0
-	s.ctx.MayWait, s.ctx.Waiting = cmd.Is(commands.Blocking), nil
-	s.ctx.MayStream = s.peer.Streams && !cmd.Is(commands.Transaction)
+	s.ctx.Mode.Set(commands.MayWait, cmd.Is(commands.Blocking))
+	s.ctx.Mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
+	s.ctx.Waiting = nil
 	reply := s.callMeasured(cmd, args)
 	if s.ctx.Cut != commands.CutNone {
 		return s.drop(shards, reply)
@@ -526,7 +528,7 @@ func (s *Session) end(shards store.ShardSet) {
 	if s.follows != nil && shards != 0 && !s.tx.open && !s.closing && !s.follows.over() {
 		s.follows.commit()
 	}
-	if s.ctx.Monitor != nil {
+	if s.env.Shown() {
 		s.showTrace()
 	}
 	for _, b := range s.served {
@@ -558,13 +560,14 @@ func (s *Session) begin() {
 	if r := s.restriction(); r != s.guard.rules {
 		s.setGuard(r)
 	}
-	if on := s.engine.traces.On(); on != (c.Tracer != nil) {
+	if on := s.engine.traces.On(); on != (s.env.Tracer != nil) {
 		s.setTracer(on)
 	}
-	if watched := s.engine.monitors.watched.Load(); watched || c.Monitor != nil {
+	s.env.Preserve(s.engine.store.Snapshot() != nil)
+	if watched := s.engine.monitors.watched.Load(); watched || s.env.Shown() {
 		s.beginTrace(watched)
 	}
-	if c.Observer != nil || s.engine.doctor.On() {
+	if s.env.Observed() || s.engine.doctor.On() {
 		s.observe()
 	}
 }
@@ -572,7 +575,8 @@ func (s *Session) begin() {
 // call runs a handler. Its shards must be locked.
 func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
 	c := &s.ctx
-	c.Cmd, c.Args, c.Proto, c.Redacted = cmd, args, s.proto, 0
+	c.Call(cmd, args)
+	c.Proto = s.proto
 	if len(args) >= longCall {
 		s.longArgs += len(args)
 	}
@@ -585,7 +589,7 @@ func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
 }
 
 // caller returns the session that runs a command of this package's groups.
-func caller(c *commands.Ctx) *Session { return c.Caller.(*Session) }
+func caller(c *commands.Ctx) *Session { return c.Env.Caller.(*Session) }
 
 func sortByID(sessions []*Session) {
 	slices.SortFunc(sessions, func(a, b *Session) int { return cmp.Compare(a.id, b.id) })

@@ -13,7 +13,7 @@ func (s *Session) flush() {
 		s.readBytes, s.reads = 0, 0
 	}
 	s.run.Flush(s.id, all)
-	t := &s.ctx.Tally
+	t := &s.env.Tally
 	for i := range t.Nested {
 		all.Add(s.id, &t.Nested[i])
 	}

@@ -39,7 +39,12 @@ func (e *Engine) newStorage() *durable.Storage {
 		Settings: e.settings.Load,
 		Replay: func() *commands.Ctx {
 			s := &Session{engine: e, peer: Peer{Owner: true}, proto: resp.RESP2, watch: new(store.Watch)}
-			s.ctx.Store, s.ctx.Caller, s.ctx.Proto, s.ctx.Replayed = e.store, s, s.proto, true
+			s.env.Caller = s
+			s.env.Preserve(true)
+			s.ctx = commands.Ctx{
+				Scope: commands.Scope{Store: e.store, Env: &s.env},
+				Proto: s.proto, Mode: commands.Replayed,
+			}
 			return &s.ctx
 		},
 		RedisVersion: RedisVersion,

@@ -64,9 +64,9 @@ func (s *Session) track(next *tracking.Mode) {
 	}
 	s.edit(func(p *public) { p.tracking = next })
 	s.countNames()
-	s.ctx.AfterRead = nil
+	s.env.AfterReads(nil)
 	if next != nil && !next.Broadcast() {
-		s.ctx.AfterRead = s.recordRead
+		s.env.AfterReads(s.recordRead)
 	}
 }
 

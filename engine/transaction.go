@@ -207,8 +207,12 @@ func exec(c *commands.Ctx) resp.Value {
 		s.AcquireBroker() // otherwise messages of other sessions might come between our own, inside the reply
 	}
 	s.collect()
-	s.subscriber.InExec, c.Final = true, true
-	defer func() { s.subscriber.InExec, c.Follows, c.Final = false, false, false }()
+	s.subscriber.InExec = true
+	c.Mode.Set(commands.Final, true)
+	defer func() {
+		s.subscriber.InExec = false
+		c.Mode.Set(commands.Final|commands.Follows, false)
+	}()
 	withoutHead := s.quiet()
 	replies := c.Build(len(tx.queued))
 	s.last.nestedUs = s.last.startUs
@@ -220,8 +224,8 @@ func exec(c *commands.Ctx) resp.Value {
 		if c.Cut != commands.CutNone {
 			return s.cutExec(reply)
 		}
-		c.Follows = true
-		s.ctx.Tally.CountNested(q.cmd, false, s.failed(&reply))
+		c.Mode.Set(commands.Follows, true)
+		c.CountNested(q.cmd, false, s.failed(&reply))
 		if s.quiet() {
 			reply = resp.None
 		}
@@ -264,7 +268,7 @@ func (s *Session) callQueued(q *queuedCommand) resp.Value {
 // cutExec returns EXEC's reply if a script was killed because the process ends. The
 // commands after the script do not run, and those before it are not kept.
 func (s *Session) cutExec(reply resp.Value) resp.Value {
-	if s.ctx.Follows {
+	if s.ctx.Mode.Is(commands.Follows) {
 		s.ctx.Cut = commands.CutHalf
 	}
 	return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(reply.Str()))

@@ -96,7 +96,7 @@ func (s *Session) execUpstream(cmd *commands.Command, args [][]byte) resp.Value 
 	if forwarded {
 		for i, q := range tx.queued {
 			queue[i] = call.Queued{Cmd: q.cmd, Args: q.args}
-			s.ctx.Tally.CountNested(q.cmd, false, false)
+			s.ctx.CountNested(q.cmd, false, false)
 		}
 	} else {
 		queue = queue[:0]

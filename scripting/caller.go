@@ -22,24 +22,13 @@ func (r *caller) begin(c *commands.Ctx, readOnly bool) {
 	r.parent, r.readOnly, r.wrote = c, readOnly, false
 	c.Errors = commands.NoErrors
 	r.locks = lockChecker{unlocked: c.Unheld}
-	r.child.NowMs, r.child.NowUs = c.NowMs, c.NowUs
-	r.child.Store, r.child.DB, r.child.DBIndex = c.Store, c.DB, c.DBIndex
-	r.child.Settings, r.child.Caller = c.Settings, c.Caller
-	r.child.Group, r.child.AfterRead = c.Group, c.AfterRead
-	r.child.Proto, r.child.InScript = resp.RESP2, true
-	r.child.Monitor, r.child.Observer, r.child.Guard = c.Monitor, c.Observer, c.Guard
-	r.child.Sampler, r.child.Tracer = c.Sampler, c.Tracer
+	r.child.Nest(c)
 }
 
 func (r *caller) end() {
-	r.parent.Tally.Merge(&r.child.Tally)
 	r.parent.Cut = r.meter.cut()
 	r.parent = nil
-	r.child.Store, r.child.DB, r.child.Settings, r.child.Caller = nil, nil, nil, nil
-	r.child.Args, r.child.Cmd, r.child.Group, r.child.AfterRead = nil, nil, nil, nil
-	r.child.Monitor, r.child.Observer, r.child.Guard = nil, nil, nil
-	r.child.Sampler, r.child.Tracer = nil, nil
-	r.child.Reset()
+	r.child.Nest(nil)
 }
 
 // lookupCommand returns the command named by args, or nil.
@@ -75,7 +64,7 @@ func (r *caller) refusalNow(cmd *commands.Command, args [][]byte) string {
 	if !cmd.Is(commands.Stale) && r.engine.staleRefusal(r.parent) != "" {
 		return errStaleReplica
 	}
-	if guard := r.child.Guard; guard != nil {
+	if guard := r.child.Guard(); guard != nil {
 		if text := guard.RefuseCall(cmd, args); text != "" {
 			return text
 		}
@@ -91,7 +80,7 @@ func (r *caller) refusalNow(cmd *commands.Command, args [][]byte) string {
 func (r *caller) writeRefusal(cmd *commands.Command, args [][]byte) (text string) {
 	if !r.wrote && cmd.Writes(args) {
 		text = r.engine.writeRefusal(r.parent)
-		if text == "" && r.parent.OutOfMemory && cmd.Is(commands.DenyOOM) {
+		if text == "" && r.parent.Mode.Is(commands.OutOfMemory) && cmd.Is(commands.DenyOOM) {
 			text = commands.ErrOOM.Str()
 		}
 		r.wrote = text == ""
@@ -118,7 +107,7 @@ func (r *caller) callResolved(cmd *commands.Command, args [][]byte) resp.Value {
 
 func (r *caller) refuse(cmd *commands.Command, text string) resp.Value {
 	if cmd != nil {
-		r.child.Tally.CountNested(cmd, true, false)
+		r.child.CountNested(cmd, true, false)
 	}
 	r.engine.reportError(text)
 	return resp.Error(text)
@@ -134,12 +123,12 @@ func (r *caller) perform(cmd *commands.Command, args [][]byte) resp.Value {
 	}
 	c := &r.child
 	c.Reset()
-	c.Cmd, c.Args, c.Redacted = cmd, args, 0
+	c.Call(cmd, args)
 	if c.DB != nil { // SELECT lasts for the script, SWAPDB affects everybody
 		c.Use(c.DBIndex)
 	}
 	reply := r.runHandler(cmd)
-	c.Tally.CountNested(cmd, false, reply.IsError())
+	c.CountNested(cmd, false, reply.IsError())
 	if reply.IsError() {
 		r.engine.reportError(reply.Str())
 	}

@@ -155,7 +155,7 @@ func (e *Engine) logf(format string, args ...any) {
 
 // staleRefusal returns the error if stale data must not be served now, or "".
 func (e *Engine) staleRefusal(c *commands.Ctx) string {
-	if e.options.StaleRefusal == nil || c.Replayed {
+	if e.options.StaleRefusal == nil || c.Mode.Is(commands.Replayed) {
 		return ""
 	}
 	return e.options.StaleRefusal()
@@ -163,7 +163,7 @@ func (e *Engine) staleRefusal(c *commands.Ctx) string {
 
 // writeRefusal returns the error if nothing may be written now, or "".
 func (e *Engine) writeRefusal(c *commands.Ctx) string {
-	if e.options.WriteRefusal == nil || c.Replayed {
+	if e.options.WriteRefusal == nil || c.Mode.Is(commands.Replayed) {
 		return ""
 	}
 	return e.options.WriteRefusal()

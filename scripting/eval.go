@@ -51,9 +51,9 @@ func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]b
 	if text := e.runRefusal(c, s.flags, readOnly); text != "" {
 		return resp.Error(text)
 	}
-	if c.OutOfMemory && s.flags.allowOOM {
-		c.OutOfMemory = false
-		defer func() { c.OutOfMemory = true }()
+	if c.Mode.Is(commands.OutOfMemory) && s.flags.allowOOM {
+		c.Mode.Set(commands.OutOfMemory, false)
+		defer c.Mode.Set(commands.OutOfMemory, true)
 	}
 	in := e.acquireInterp()
 	reply := in.run(c, s, readOnly || s.flags.noWrites, keys, args)
@@ -65,7 +65,7 @@ func (e *Engine) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]b
 // foundScript returns the result of locksOfSource or locksOfDigest, and nils if
 // they were not called, as in EXEC.
 func (e *Engine) foundScript(c *commands.Ctx) (*script, error) {
-	switch found := c.Found.(type) {
+	switch found := c.Remembered().(type) {
 	case *script:
 		return found, nil
 	case error:

@@ -29,9 +29,9 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 	if text := e.runRefusal(c, f.script.flags, readOnly); text != "" {
 		return resp.Error(text)
 	}
-	if c.OutOfMemory && f.script.flags.allowOOM {
-		c.OutOfMemory = false
-		defer func() { c.OutOfMemory = true }()
+	if c.Mode.Is(commands.OutOfMemory) && f.script.flags.allowOOM {
+		c.Mode.Set(commands.OutOfMemory, false)
+		defer c.Mode.Set(commands.OutOfMemory, true)
 	}
 	return f.call(c, readOnly, keys, args)
 }
@@ -47,7 +47,7 @@ func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 		}
 		replace, others = true, nil
 	}
-	if c.Replayed { // it was within the limit where it was loaded first
+	if c.Mode.Is(commands.Replayed) { // it was within the limit where it was loaded first
 		kept, limit = nil, 0
 	}
 	lib, err := e.newLibrary(string(c.Args[last]), others, kept)
@@ -202,7 +202,7 @@ func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 			return resp.Error(errDumpLoad)
 		}
 		kept := libs
-		if c.Replayed {
+		if c.Mode.Is(commands.Replayed) {
 			kept = nil
 		}
 		lib, err := e.newLibrary(source, libs, kept)
@@ -212,7 +212,7 @@ func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 		libs = append(libs, lib)
 	}
 	limit := e.memoryLimit()
-	if c.Replayed {
+	if c.Mode.Is(commands.Replayed) {
 		limit = 0
 	}
 	if err := e.library.add(libs, flush, replace, limit); err != nil {

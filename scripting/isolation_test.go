@@ -104,7 +104,8 @@ func TestConcurrentScripts(t *testing.T) {
 	for g := range 8 {
 		wg.Go(func() {
 			s := store.New() // a store for each goroutine, because locks are taken by sessions
-			own := &commands.Ctx{Store: s, DB: s.DB(0), Settings: c.Settings, NowMs: c.NowMs, NowUs: c.NowUs}
+			own := &commands.Ctx{Scope: c.Scope}
+			own.Store, own.DB, own.Env = s, s.DB(0), nil
 			for i := range 200 {
 				want := strconv.Itoa(g*1000 + i)
 				source := fmt.Sprintf("local x = pcall(error) redis.call('set', KEYS[1], %s) return "+

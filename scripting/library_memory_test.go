@@ -75,7 +75,7 @@ func TestLibrariesAreBounded(t *testing.T) {
 	requireRefused(t, load(e, c, keeping("l1", 14), "REPLACE"))
 	require.Equal(t, "$2\r\nl1\r\n", load(e, c, keeping("l1", 8), "REPLACE"), "beside the others only")
 
-	c.Replayed = true // by a master, or from a file
+	c.Mode.Set(commands.Replayed, true) // by a master, or from a file
 	require.Equal(t, "$1\r\nm\r\n", load(e, c, keeping("m", 6)))
 	require.Greater(t, held(), int64(libraryLimit))
 }

@@ -35,7 +35,7 @@ func (e *Engine) handleViolation(c *commands.Ctx, s *script, lc *lockChecker, re
 	if !lc.violated {
 		return reply
 	}
-	if c.MayRetry && !lc.wrote {
+	if c.Mode.Is(commands.MayRetry) && !lc.wrote {
 		e.restarts.Add(1)
 		c.Errors = commands.ErrorsUncounted
 		c.Retry = true
@@ -75,12 +75,12 @@ func (e *Engine) locksOfSource(c *commands.Ctx, args [][]byte) store.ShardSet {
 		}
 		var err error
 		if s, err = e.scripts.evaluate(args[1]); err != nil {
-			c.Found = err
+			c.Remember(err)
 			return 0
 		}
 	}
 	if c != nil {
-		c.Found = s
+		c.Remember(s)
 	}
 	return s.locksOf(keys)
 }
@@ -96,11 +96,11 @@ func (e *Engine) locksOfDigest(c *commands.Ctx, args [][]byte) store.ShardSet {
 	s := e.scripts.lookupArg(args[1])
 	switch {
 	case s != nil && c != nil:
-		c.Found = s
+		c.Remember(s)
 	case s == nil && c == nil:
 		return store.AllShards // an earlier command of the EXEC may load it
 	case s == nil:
-		c.Found = errMissing
+		c.Remember(errMissing)
 		return 0
 	}
 	return s.locksOf(keys)

@@ -33,13 +33,16 @@ func asSession(e *Engine, c *commands.Ctx, args [][]byte) (reply string, retried
 	c.Proto, c.Args = resp.RESP2, args
 	c.Reset()
 	c.Unheld = ^e.locksOfSource(c, args)
-	c.MayRetry = c.Unheld != 0
+	c.Mode.Set(commands.MayRetry, c.Unheld != 0)
 	v := e.eval(c)
 	if retried = c.Retry; retried {
-		c.Unheld, c.MayRetry, c.Retry = 0, false, false
+		c.Unheld, c.Retry = 0, false
+		c.Mode.Set(commands.MayRetry, false)
 		v = e.eval(c)
 	}
-	c.Unheld, c.MayRetry, c.Found = 0, false, nil
+	c.Unheld = 0
+	c.Mode.Set(commands.MayRetry, false)
+	c.Remember(nil)
 	return string(resp.Append(nil, &v, resp.RESP2)), retried
 }
 

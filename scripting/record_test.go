@@ -101,13 +101,14 @@ func newTestEngine(t testing.TB) (*Engine, *commands.Ctx) {
 		commands.Databases(func() {}, func() int64 { return 1_795_184_400_123_456 }),
 		e.Commands(), sessionCommands))
 	s := store.New()
-	return e, &commands.Ctx{
-		Store: s, DB: s.DB(0), Proto: resp.RESP2, NowMs: 1_795_184_400_123, NowUs: 1_795_184_400_123_456,
+	return e, &commands.Ctx{Proto: resp.RESP2, Scope: commands.Scope{
+		Store: s, DB: s.DB(0), NowMs: 1_795_184_400_123, NowUs: 1_795_184_400_123_456,
 		Settings: &commands.Settings{
 			ProtoMaxBulkLen: 512 << 20, ZSetMaxListpackCount: 128,
 			ZSetMaxListpackValue: 64, RLLogMaxUnits: 1 << 20,
 		},
-	}
+		Env: &commands.Env{},
+	}}
 }
 
 func evaluate(e *Engine, c *commands.Ctx, proto int, args [][]byte) string {

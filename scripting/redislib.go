@@ -199,7 +199,7 @@ func aclCheckCmd(L *lua.Thread) int {
 	if cmd == nil {
 		throwErrorTable(L, "ERR Invalid command passed to redis.acl_check_cmd()")
 	}
-	guard := in.child.Guard
+	guard := in.child.Guard()
 	L.PushBool(guard == nil || guard.Permits(cmd, args))
 	return 1
 }

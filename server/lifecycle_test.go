@@ -416,7 +416,7 @@ func TestPanicBesideACommand(t *testing.T) {
 		"lastsave": {1, func(over <-chan struct{}) resp.Value { <-over; return resp.None }, planted},
 	} {
 		srv.Engine().Table().Lookup([]byte(name)).Handler = func(c *commands.Ctx) resp.Value {
-			return c.Caller.(*engine.Session).Await(wait.ms, wait.run, wait.timedOut)
+			return c.Env.Caller.(*engine.Session).Await(wait.ms, wait.run, wait.timedOut)
 		}
 	}
 	bystander := connect(t, srv)

@@ -63,7 +63,8 @@ func functionCall(p *rlRun, line string) (*ratelimit.Call, *commands.Ctx, resp.V
 	if cmd == nil || !ratelimit.Handles(cmd) {
 		return nil, nil, resp.None
 	}
-	c := &commands.Ctx{Args: args, Cmd: cmd, Settings: &commands.Settings{RLLogMaxUnits: p.maxUnits()}}
+	c := &commands.Ctx{Args: args, Cmd: cmd}
+	c.Settings = &commands.Settings{RLLogMaxUnits: p.maxUnits()}
 	call, refusal := ratelimit.Parse(c)
 	return call, c, refusal
 }

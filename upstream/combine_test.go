@@ -25,7 +25,7 @@ func decisionItem(t *testing.T, line string) *item {
 		func(c commands.Command) bool { return c.Name == "rl.allow" })
 	k, refusal := ratelimit.Parse(&commands.Ctx{
 		Args: args, Cmd: &commands.RateLimits[row],
-		Settings: &commands.Settings{RLLogMaxUnits: limiter.DefaultMaxUnits},
+		Scope: commands.Scope{Settings: &commands.Settings{RLLogMaxUnits: limiter.DefaultMaxUnits}},
 	})
 	require.False(t, refusal.IsError())
 	return &item{args: k.AppendFCall(nil), decision: k}

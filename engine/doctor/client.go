@@ -79,8 +79,12 @@ type call struct {
 
 // found counts a problem n times.
 func (o *call) found(r *rule, key []byte, n int64) {
-	by := actor{o.cmd.FullName(), o.ctx.InScript, o.client.label()}
-	o.client.doctor.findings.add(r, key, by, n, o.ctx.NowMs)
+	o.client.doctor.findings.add(r, key, o.by(), n, o.ctx.NowMs)
+}
+
+// by returns who has made the call.
+func (o *call) by() actor {
+	return actor{o.cmd.FullName(), o.ctx.Mode.Is(commands.InScript), o.client.label()}
 }
 
 // An actor is who has a problem.

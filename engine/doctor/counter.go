@@ -72,7 +72,7 @@ func counterWithoutExpiry(r *rule, o *call) {
 	}
 	*c = counter{
 		hash: o.hash, sinceMs: o.ctx.NowMs, db: uint8(o.ctx.DBIndex), nameLen: uint8(len(o.key)),
-		rule: r, by: actor{o.cmd.FullName(), o.ctx.InScript, o.client.label()},
+		rule: r, by: o.by(),
 	}
 	copy(c.name[:], o.key)
 }

@@ -68,7 +68,7 @@ func checkThenAdd(r *rule, o *call) {
 	k, now := o.race(), o.ctx.NowMs
 	before := k.hits
 	k.hits++
-	if o.ctx.InScript {
+	if o.ctx.Mode.Is(commands.InScript) {
 		return
 	}
 	c := k.racer(o.client.id, now, true)
@@ -79,7 +79,7 @@ func checkThenAdd(r *rule, o *call) {
 	switch {
 	case c.hits == before: // nobody else's
 	case c.began || k.hitFirst || !o.isLimiter():
-	case !o.ctx.Final:
+	case !o.ctx.Mode.Is(commands.Final):
 		o.found(r, o.key, 1)
 	case o.cmd.Name == "zadd": // in EXEC, which may yet count
 		o.client.late = lateHit{
@@ -108,7 +108,7 @@ func (cl *Client) reportLateHit() {
 
 // noteCheck remembers that the call's client has read the key.
 func (o *call) noteCheck() {
-	if o.ctx.InScript {
+	if o.ctx.Mode.Is(commands.InScript) {
 		return
 	}
 	if o.client.late.hash == o.hash {

@@ -47,7 +47,7 @@ type Caller interface {
 	Written() Position
 }
 
-func caller(c *commands.Ctx) Caller { return c.Caller.(Caller) }
+func caller(c *commands.Ctx) Caller { return c.Env.Caller.(Caller) }
 
 const jobFlags = commands.Admin | commands.NoScript | commands.NoAsyncLoading
 
@@ -200,7 +200,8 @@ func (s *Storage) waitAOF(c *commands.Ctx) resp.Value {
 		}
 		return resp.Array(resp.Int(synced), resp.Int(0))
 	}
-	if caller(c).InExec() || !c.MayWait || replicas == 0 && (local == 0 || log.Durable(pos)) {
+	mayWait := c.Mode.Is(commands.MayWait) && !caller(c).InExec()
+	if !mayWait || replicas == 0 && (local == 0 || log.Durable(pos)) {
 		return reply()
 	}
 	return caller(c).Await(timeoutMs, func(over <-chan struct{}) resp.Value {

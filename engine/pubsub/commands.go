@@ -23,7 +23,7 @@ type Caller interface {
 	SubscriptionsChanged()
 }
 
-func caller(c *commands.Ctx) Caller { return c.Caller.(Caller) }
+func caller(c *commands.Ctx) Caller { return c.Env.Caller.(Caller) }
 
 var errShardInExec = resp.Error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")
 

@@ -64,7 +64,7 @@ func (t *Tracer) turnOff(c *commands.Ctx) resp.Value {
 func (t *Tracer) listKeys(c *commands.Ctx) resp.Value {
 	out := []resp.Value{}
 	for _, s := range t.list(c.DBIndex) {
-		if c.Guard == nil || c.Guard.ReadsKey(c.Cmd, c.Args, s.key) {
+		if c.Guard() == nil || c.Guard().ReadsKey(c.Cmd, c.Args, s.key) {
 			out = append(out, resp.Array(
 				resp.Bulk(s.key), resp.Int(int64(s.size)), resp.Int(int64(s.held)), resp.Int(s.lost)))
 		}

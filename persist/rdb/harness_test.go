@@ -41,8 +41,9 @@ type keyspace struct {
 func newKeyspace() *keyspace {
 	k := &keyspace{table: commands.NewTable(commands.Strings, commands.Keys, commands.Dumps, commands.Expiry,
 		commands.SortedSets, commands.Sets, commands.Hashes, commands.Lists)}
-	k.ctx = commands.Ctx{
-		Store: store.New(), NowMs: nowMs, NowUs: nowMs * 1000, Proto: resp.RESP2,
+	k.ctx.Proto = resp.RESP2
+	k.ctx.Scope = commands.Scope{
+		Store: store.New(), NowMs: nowMs, NowUs: nowMs * 1000,
 		Settings: &commands.Settings{
 			ProtoMaxBulkLen: 512 << 20, RDBCompression: true, SetMaxIntsetCount: limits.SetInts,
 			ZSetMaxListpackCount: limits.ZSetEntries, ZSetMaxListpackValue: limits.ZSetValue,
