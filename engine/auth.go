@@ -58,14 +58,14 @@ const maxLoginWaitUs = 5_000_000
 // it has, the session is blocked until its turn.
 func (s *Session) postponesLogin(cmd *commands.Command, args [][]byte) bool {
 	after := s.engine.options.After
-	if !cmd.Is(commands.LogsIn) || after == nil || s.resuming || s.tx.open || !givesPassword(args) {
+	if !cmd.Is(commands.LogsIn) || after == nil || s.req.resumed || s.tx.open || !givesPassword(args) {
 		return false
 	}
 	waitUs := s.reserveLogin(maxLoginWaitUs)
-	if s.admitted = waitUs <= maxLoginWaitUs; waitUs <= 0 || !s.admitted {
+	if s.req.admitted = waitUs <= maxLoginWaitUs; waitUs <= 0 || !s.req.admitted {
 		return false
 	}
-	b := s.postpone(&postponedCommand{args: cloneArgs(args)})
+	b := s.postpone(&postponedCommand{}, args)
 	after((waitUs+999)/1000, func() {
 		if b.waiter.Claim() {
 			b.postponed.released = true
@@ -83,8 +83,8 @@ func givesPassword(args [][]byte) bool {
 
 // admitsLogin reports whether a login may compare the password now.
 func (s *Session) admitsLogin() bool {
-	if s.admitted {
-		s.admitted = false
+	if s.req.admitted {
+		s.req.admitted = false
 		return true
 	}
 	return s.reserveLogin(0) <= 0

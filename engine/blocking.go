@@ -164,7 +164,7 @@ func (b *Blocked) end(reply resp.Value) {
 // still locked, so no push can come between.
 func (s *Session) block(w *commands.Wait, args [][]byte) {
 	b := &Blocked{session: s, cmd: s.ctx.Cmd, wait: w, silent: s.quiet()}
-	b.awaited, s.awaited = s.awaited, nil
+	b.awaited, s.req.awaited = s.req.awaited, nil
 	b.waiter.Owner = b
 	b.call = s.suspendCall(args)
 	s.showBlocked(b)
@@ -301,7 +301,7 @@ func (s *Session) serveKey(k store.ReadyKey) {
 		s.invalidateServed(b.session, k)
 		own.Env.Record(nil)
 		own.Settings = settings
-		s.served = append(s.served, b)
+		s.req.served = append(s.req.served, b)
 	}
 }
 
@@ -325,7 +325,7 @@ type future struct {
 func (s *Session) Await(
 	timeoutMs int64, run func(over <-chan struct{}) resp.Value, timedOut func() resp.Value,
 ) resp.Value {
-	s.awaited = &future{run: run, timedOut: timedOut, over: make(chan struct{})}
+	s.req.awaited = &future{run: run, timedOut: timedOut, over: make(chan struct{})}
 	s.ctx.Waiting = &commands.Wait{TimeoutMs: timeoutMs}
 	return resp.None
 }

@@ -90,7 +90,7 @@ func (s *Session) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 		s.orphanWatch()
 	}
 	s.begin()
-	s.locked = false
+	s.req.locked = false
 	defer s.end(0)
 	return s.callMeasured(cmd, args)
 }

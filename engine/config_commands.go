@@ -86,7 +86,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 		}
 		return resp.Error("ERR " + err.Error())
 	}
-	if !caller(c).locked { // otherwise the next Tick does it
+	if !caller(c).req.locked { // otherwise the next Tick does it
 		e.countAllPrefixes()
 	}
 	return resp.OK

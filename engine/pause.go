@@ -62,6 +62,7 @@ type pause struct {
 // A postponedCommand is one that waits for the end of a pause.
 type postponedCommand struct {
 	args     [][]byte
+	request  request
 	kind     pauseKind // the least kind of pause that postpones it
 	released bool      // it may run; written before the wait is over
 }
@@ -213,7 +214,7 @@ func (p *pause) finished(b *Blocked) {
 // is blocked.
 func (p *pause) postpones(s *Session, cmd *commands.Command, args [][]byte) bool {
 	kind := pauseKind(p.kind.Load())
-	if kind == pauseNothing || s.resuming || s.monitoring || s.peer.Owner && s.follows == nil {
+	if kind == pauseNothing || s.req.resumed || s.monitoring || s.peer.Owner && s.follows == nil {
 		return false
 	}
 	least := pauseAll
@@ -229,15 +230,17 @@ func (p *pause) postpones(s *Session, cmd *commands.Command, args [][]byte) bool
 	if least > pauseKind(p.kind.Load()) {
 		return false
 	}
-	p.queue = append(p.queue, s.postpone(&postponedCommand{args: cloneArgs(args), kind: least}))
+	p.queue = append(p.queue, s.postpone(&postponedCommand{kind: least}, args))
 	return true
 }
 
-// postpone blocks the session until its command is released.
-func (s *Session) postpone(c *postponedCommand) *Blocked {
+// postpone blocks the session until its call is released.
+func (s *Session) postpone(c *postponedCommand, args [][]byte) *Blocked {
+	c.args, c.request = cloneArgs(args), s.req
+	c.request.resumed = true
 	b := &Blocked{session: s, wait: &commands.Wait{TimedOut: resp.NullArray}, silent: true, postponed: c}
 	b.waiter.Owner = b
-	s.postponed = true
+	s.req.postponed = true
 	s.showBlocked(b)
 	return b
 }
@@ -248,9 +251,7 @@ func (s *Session) runPostponed(b *Blocked) resp.Value {
 	if !b.postponed.released {
 		return b.reply
 	}
-	s.resuming = true
-	defer func() { s.resuming = false }()
-	return s.Do(b.postponed.args)
+	return s.do(b.postponed.args, b.postponed.request)
 }
 
 func cloneArgs(args [][]byte) [][]byte {

@@ -100,7 +100,7 @@ func (r *recording) refreshLogged() {
 
 // record starts recording what the session does to shards that it holds.
 func (s *Session) record(shards store.ShardSet, wanted effects.Flags) {
-	s.recording, s.notified = true, 0
+	s.req.recording, s.req.notified = true, 0
 	s.group.Want(wanted)
 	s.env.Record(&s.group)
 	s.engine.store.Record(shards, &s.group)
@@ -109,9 +109,9 @@ func (s *Session) record(shards store.ShardSet, wanted effects.Flags) {
 // rerecord adapts to what has become wanted since the last command of an EXEC.
 func (s *Session) rerecord() {
 	switch wanted := s.engine.recording.wanted(); {
-	case !s.recording && wanted != 0:
+	case !s.req.recording && wanted != 0:
 		s.record(^s.ctx.Unheld, wanted)
-	case s.recording && wanted != s.group.Wanted():
+	case s.req.recording && wanted != s.group.Wanted():
 		s.notify()
 		s.invalidate()
 		s.group.Want(wanted)
@@ -122,17 +122,17 @@ func (s *Session) rerecord() {
 func (s *Session) commit(shards store.ShardSet) {
 	s.engine.store.Record(shards, nil)
 	s.env.Record(nil)
-	s.recording = false
+	s.req.recording = false
 	s.appendGroup()
 }
 
 // commitSoFar commits what the command under way has done, since what follows belongs to another role.
 func (s *Session) commitSoFar() {
-	if s.recording {
+	if s.req.recording {
 		s.notify()
 		s.invalidate()
 		s.appendGroup()
-		s.notified = 0
+		s.req.notified = 0
 	}
 }
 
@@ -185,7 +185,7 @@ func (t *torn) any() bool { return t.shards.Load() != 0 }
 // blocked session is served.
 func (s *Session) drop(shards store.ShardSet, reply resp.Value) resp.Value {
 	c := &s.ctx
-	half := c.Cut == commands.CutHalf && (!s.recording || s.group.Len() > 0)
+	half := c.Cut == commands.CutHalf && (!s.req.recording || s.group.Len() > 0)
 	c.Cut, c.Waiting = commands.CutNone, nil
 	if half {
 		s.group.Reset()

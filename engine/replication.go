@@ -354,7 +354,6 @@ func (f *follower) postpone(args [][]byte) *Blocked {
 	if cmd == nil || !f.engine.pause.postpones(s, cmd, args) {
 		return nil
 	}
-	s.postponed = false
 	return s.blocked.Load()
 }
 

@@ -24,6 +24,7 @@ func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 // apply runs a command that the master has sent. Nothing refuses it: it has been carried out there. An
 // error means that the two servers differ.
 func (s *Session) apply(args [][]byte) error {
+	s.req = request{}
 	s.ctx.Reset()
 	cmd, refusal := s.engine.table.ResolveOwn(args)
 	if cmd == nil || refusal.IsError() {

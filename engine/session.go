@@ -25,47 +25,37 @@ type Session struct {
 	engine *Engine
 	peer   Peer
 	id     int64
+	req    request // under way, or the last one
 	ctx    commands.Ctx
 	env    commands.Env // of ctx
 
 	user          atomic.Pointer[acl.User] // never nil; written by the session's goroutine
 	guard         guard                    // of the rules of env.Guard
 	authenticated bool
-	admitted      bool // logins.Limit has admitted the command under way
 	proto         int
 	tx            transaction
 	watch         *store.Watch
 	replies       replyMode
 	closing       bool
-	dead          atomic.Bool    // killed, see die
-	locked        bool           // the command under way holds a shard
-	noTouch       bool           // CLIENT NO-TOUCH: reading does not count as use
-	untouched     store.ShardSet // the shards of the command under way, under noTouch
-	served        []*Blocked     // sessions that the command under way has served and not yet woken
-	group         effects.Group  // what the command under way changes, if recording
-	notified      int            // how many of its changes were published as events
-	subscribed    bool           // to any channel or pattern
+	dead          atomic.Bool   // killed, see die
+	noTouch       bool          // CLIENT NO-TOUCH: reading does not count as use
+	group         effects.Group // what the call changes, if it is recording
+	subscribed    bool          // to any channel or pattern
 	subscriber    pubsub.Subscriber
 	before        []byte // messages to send before the reply of the command under way
-	recording     bool   // the command under way is recorded in group
 	tracking      tracking.Client
 	monitoring    bool
 	silent        atomic.Bool             // CLIENT REPLY OFF: MONITOR sends it nothing
 	trace         *trace                  // nil until there is a monitor
 	observer      *doctor.Client          // nil until rl-doctor is on
-	postponed     bool                    // CLIENT PAUSE postpones the command under way
-	resuming      bool                    // a postponed command runs now
-	answered      bool                    // EXEC has applied CLIENT REPLY itself
 	aborted       bool                    // see Aborted
 	affected      []*Session              // scratch of runEarlierFirst
 	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it is not blocked
-	awaited       *future                 // of the command under way, see Await
 	written       durable.Position        // where its own writes end in the log
 	streamed      int64                   // where they end in the stream
 	follows       *follower               // of the session that runs what a master sends
 	replica       *replication.Replica    // of a session that has sent PSYNC
 	said          replication.Said        // what it has said by REPLCONF
-	rules         *replication.Rules      // those that have admitted the command under way
 	canceler      durable.Canceler        // see Cancel
 	canceled      bool                    // see Canceled
 	run           stats.Run               // calls of one command in a row, not yet in the statistics
@@ -79,7 +69,6 @@ type Session struct {
 	leaving       atomic.Int64            // what it was evicted for, until it has closed
 	forward       *forwarding             // nil: there is no upstream
 	longArgs      int                     // see TakeLongArgs
-	deferred      bool                    // the command under way is collected for ForwardBatch
 
 	mu     sync.Mutex
 	public public // protected by mu
@@ -215,23 +204,24 @@ func (s *Session) ID() int64 { return s.id }
 
 // Do runs one command and returns its reply, or resp.None if nothing is to be
 // sent. The reply is valid until the next Do; args are not kept.
-func (s *Session) Do(args [][]byte) resp.Value {
+func (s *Session) Do(args [][]byte) resp.Value { return s.do(args, request{}) }
+
+// do is Do for a call that may have been postponed.
+func (s *Session) do(args [][]byte, r request) resp.Value {
+	s.req = r
 	s.ctx.Reset()
 	if s.dead.Load() {
 		s.closing = true
 		return resp.None
 	}
 	s.collect()
-	s.answered, s.deferred = false, false
 	reply := s.dispatch(args)
-	if s.postponed {
-		s.postponed = false // the next command of CLIENT REPLY SKIP and CLIENT CACHING is still to come
-	} else {
+	if !s.req.postponed { // otherwise the next command of CLIENT REPLY SKIP and CLIENT CACHING is still to come
 		if s.tracking.Caching {
 			s.endCaching(args)
 		}
 		reply = s.applyReplyMode(reply)
-		if s.forward != nil && !s.deferred && len(s.forward.calls) > 0 {
+		if s.forward != nil && !s.req.deferred && len(s.forward.calls) > 0 {
 			s.forwardBefore() // a refusal follows their replies
 		}
 		reply = s.bound(reply)
@@ -255,7 +245,7 @@ func (s *Session) applyReplyMode(reply resp.Value) resp.Value {
 	case replySkip:
 		s.replies = replyOn
 	}
-	if mode == replyOn || s.answered {
+	if mode == replyOn || s.req.answered {
 		return reply
 	}
 	return resp.None
@@ -350,7 +340,7 @@ func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
 		return s.misconf()
 	}
 	rules := s.engine.repl.rules.Load()
-	if s.rules = rules; rules != nil && s.anyRuns(cmd, args, (*commands.Command).DeclaresWrite) {
+	if s.req.rules = rules; rules != nil && s.anyRuns(cmd, args, (*commands.Command).DeclaresWrite) {
 		if refusal := s.engine.denyWrites(rules); refusal.IsError() {
 			return refusal
 		}
@@ -463,7 +453,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	}
 	s.runEarlierFirst(shards, cmd, args)
 	shards, busy := s.engine.lock(s, shards)
-	for busy == nil && s.rules != s.engine.repl.rules.Load() && s.follows == nil {
+	for busy == nil && s.req.rules != s.engine.repl.rules.Load() && s.follows == nil {
 		// The role may have changed since the command was admitted.
 		s.engine.store.Unlock(shards)
 		if refusal := s.admit(cmd, args); refusal.IsError() {
@@ -487,14 +477,14 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		s.record(shards, wanted)
 	}
 	if s.noTouch {
-		s.untouched = shards
+		s.req.untouched = shards
 		s.engine.store.NoTouch(shards, true)
 	}
 	s.begin()
 	if s.follows != nil {
 		s.beginFollowing(cmd, args)
 	}
-	s.locked = shards != 0
+	s.req.locked = shards != 0
 	s.ctx.Mode.Set(commands.MayWait, cmd.Is(commands.Blocking))
 	s.ctx.Mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
 	s.ctx.Waiting = nil
@@ -515,7 +505,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 // end unlocks the shards of a command, script or EXEC. Its changes are in the
 // journal before anybody can see them or receive a message about them.
 func (s *Session) end(shards store.ShardSet) {
-	recorded := s.recording
+	recorded := s.req.recording
 	if recorded {
 		s.notify()
 		s.invalidate()
@@ -531,18 +521,18 @@ func (s *Session) end(shards store.ShardSet) {
 	if s.env.Shown() {
 		s.showTrace()
 	}
-	for _, b := range s.served {
+	for _, b := range s.req.served {
 		b.countEnd(&b.reply)
 		b.end(b.reply)
 	}
-	s.served = s.served[:0]
+	s.req.served = nil
 	if recorded {
 		s.tracking.Out.SendAfterReplies()
 	}
 	s.engine.broker.Release(&s.subscriber)
-	if s.untouched != 0 {
-		s.engine.store.NoTouch(s.untouched, false)
-		s.untouched = 0
+	if s.req.untouched != 0 {
+		s.engine.store.NoTouch(s.req.untouched, false)
+		s.req.untouched = 0
 	}
 	s.engine.store.Unlock(shards)
 }
@@ -572,15 +562,15 @@ func (s *Session) begin() {
 	}
 }
 
-// call runs a handler. Its shards must be locked.
-func (s *Session) call(cmd *commands.Command, args [][]byte) resp.Value {
+// handle runs a handler. Its shards must be locked.
+func (s *Session) handle(cmd *commands.Command, args [][]byte) resp.Value {
 	c := &s.ctx
 	c.Call(cmd, args)
 	c.Proto = s.proto
 	if len(args) >= longCall {
 		s.longArgs += len(args)
 	}
-	if s.locked {
+	if s.req.locked {
 		c.Use(c.DBIndex)
 	} else {
 		c.DB = nil // SWAPDB may swap it at any time

@@ -92,10 +92,10 @@ func (s *Session) slow(cmd *commands.Command, args [][]byte, us int64) {
 // does not bound its duration, or if the call is of the sample that is timed.
 func (s *Session) callMeasured(cmd *commands.Command, args [][]byte) resp.Value {
 	if s.forward != nil && s.forward.measured {
-		return s.call(cmd, args)
+		return s.handle(cmd, args)
 	}
 	timed := s.isTimed(cmd)
-	reply := s.call(cmd, args)
+	reply := s.handle(cmd, args)
 	if s.ctx.Retry || s.ctx.Waiting != nil {
 		s.last.timed = timed
 		return reply // it runs again, or block goes on
@@ -134,9 +134,9 @@ func (s *Session) callNested(cmd *commands.Command, args [][]byte) resp.Value {
 	case timed:
 		s.last.nestedUs = s.engine.clock.MonotonicUs()
 	default:
-		return s.call(cmd, args)
+		return s.handle(cmd, args)
 	}
-	reply := s.call(cmd, args)
+	reply := s.handle(cmd, args)
 	endUs := s.engine.clock.MonotonicUs()
 	us := endUs - s.last.nestedUs
 	s.last.nestedUs = endUs

@@ -14,8 +14,8 @@ func (s *Session) Subscriber() *pubsub.Subscriber { return &s.subscriber }
 func (s *Session) AcquireBroker() *pubsub.Broker {
 	b := &s.engine.broker
 	b.Acquire(&s.subscriber)
-	if s.recording {
-		s.notified = b.PublishEvents(&s.subscriber, &s.group, s.notified)
+	if s.req.recording {
+		s.req.notified = b.PublishEvents(&s.subscriber, &s.group, s.req.notified)
 	}
 	return b
 }
@@ -25,7 +25,7 @@ func (s *Session) AcquireBroker() *pubsub.Broker {
 func (s *Session) BeforePublish(db int, args [][]byte) {
 	s.invalidate()
 	s.tracking.Out.SendBeforeReply()
-	if s.recording && s.engine.recording.stream.Load() != nil {
+	if s.req.recording && s.engine.recording.stream.Load() != nil {
 		s.group.Message(db, args...)
 	}
 }
@@ -48,7 +48,7 @@ func (s *Session) unsubscribe() {
 
 // notify publishes the events of what the command under way has changed so far.
 func (s *Session) notify() {
-	if s.recording && pubsub.HasEvents(&s.group, s.notified) {
+	if s.req.recording && pubsub.HasEvents(&s.group, s.req.notified) {
 		s.AcquireBroker()
 	}
 }

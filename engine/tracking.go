@@ -107,7 +107,7 @@ func isScript(cmd *commands.Command) bool { return cmd.Is(commands.SkipMonitor) 
 // invalidate adds what the session's command has changed so far to its
 // invalidations.
 func (s *Session) invalidate() {
-	if s.recording && s.tracking.Out.Missed(&s.group) {
+	if s.req.recording && s.tracking.Out.Missed(&s.group) {
 		s.tracking.Out.Add(&s.group, tracking.Author{
 			Client: &s.subscriber, Script: isScript(s.ctx.Cmd), Scan: s.ctx.Cmd.Is(commands.AllShards),
 		})
@@ -118,7 +118,7 @@ func (s *Session) invalidate() {
 // blocked on a key. As in Redis, the author in BCAST mode is the session that has
 // pushed to the key.
 func (s *Session) invalidateServed(to *Session, k store.ReadyKey) {
-	if s.recording && s.tracking.Out.Missed(&s.group) {
+	if s.req.recording && s.tracking.Out.Missed(&s.group) {
 		s.tracking.Out.Add(&s.group, tracking.Author{
 			Client: &to.subscriber, Filled: k.Key, Giver: &s.subscriber,
 		})

@@ -245,7 +245,7 @@ func exec(c *commands.Ctx) resp.Value {
 		}
 		replies.Add(reply)
 	}
-	s.answered = true
+	s.req.answered = true
 	c.Redacted = 0 // of the last command
 	if !withoutHead {
 		return replies.Array()

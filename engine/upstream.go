@@ -95,7 +95,7 @@ func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Val
 	if place == call.Slot {
 		s.collectCall(cmd, args, nil)
 		if s.peer.Forwards && len(s.forward.calls) < maxForwarded && s.forward.bytes < maxForwardedBytes {
-			s.deferred = true
+			s.req.deferred = true
 			return resp.None
 		}
 		return s.forwardNow()
@@ -177,7 +177,7 @@ func (s *Session) ForwardBatch() resp.Value {
 func (s *Session) forwardNow() resp.Value {
 	f := s.forward
 	if len(f.calls) > 1 {
-		s.deferred = true // CLIENT REPLY was applied to each
+		s.req.deferred = true // CLIENT REPLY was applied to each
 		s.forwardBefore()
 		return resp.None
 	}

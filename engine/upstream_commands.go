@@ -119,7 +119,7 @@ func (s *Session) execUpstream(cmd *commands.Command, args [][]byte) resp.Value 
 	s.collectCall(cmd, args, queue)
 	index := lastSelected(queue)
 	if s.peer.Forwards && index < 0 {
-		s.deferred = true
+		s.req.deferred = true
 		return resp.None
 	}
 	c := s.forward.calls[0]
@@ -223,7 +223,7 @@ func (s *Session) awaitUpstream(cmd *commands.Command, args [][]byte) resp.Value
 		s.engine.options.Upstream.Await(c, over)
 		return s.forwardedReply(c)
 	}, func() resp.Value { return timedOut })
-	s.awaited.forwarded = c
+	s.req.awaited.forwarded = c
 	s.block(s.ctx.Waiting, args)
 	return reply
 }
