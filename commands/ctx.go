@@ -71,8 +71,8 @@ const (
 	Follows
 )
 
-// Is reports whether m has one of modes.
-func (m Mode) Is(modes Mode) bool { return m&modes != 0 }
+// Is reports whether m has all of modes.
+func (m Mode) Is(modes Mode) bool { return m&modes == modes }
 
 // Set adds modes to m, or removes them.
 func (m *Mode) Set(modes Mode, on bool) {

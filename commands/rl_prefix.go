@@ -20,7 +20,7 @@ func (c *Ctx) reserve(name []byte) resp.Value {
 }
 
 func (c *Ctx) refuseKey(full *store.Prefix) resp.Value {
-	if c.Mode.Is(Final | InScript) {
+	if c.Mode.Is(Final) || c.Mode.Is(InScript) {
 		full.Refuse()
 	} else {
 		c.Full, c.Retry = full, true

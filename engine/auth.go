@@ -191,7 +191,7 @@ func (e *Engine) AuthorizeScrape(p Peer, name, password string) error {
 	}
 	defer s.Close()
 	info := e.table.Own([]byte("info"))
-	if r := s.restriction(); r != nil && s.deny(r, info, [][]byte{[]byte("INFO")}).IsError() {
+	if s.deny(info, [][]byte{[]byte("INFO")}).IsError() {
 		return ErrScrapeRights
 	}
 	return nil

@@ -67,9 +67,17 @@ func (e *Engine) lock(s *Session, shards store.ShardSet) (store.ShardSet, *scrip
 	}
 }
 
-// refusalWhileBusy returns the error for a command while a script is past the threshold, or resp.None. The
-// script may be one of a log that DEBUG LOADAOF reads.
-func (s *Session) refusalWhileBusy(cmd *commands.Command, args [][]byte, busy *scripting.Busy) resp.Value {
+// refuseBusy refuses a command while a script is past the threshold. The script may be one of a log that
+// DEBUG LOADAOF reads.
+func (s *Session) refuseBusy(cmd *commands.Command, args [][]byte) resp.Value {
+	if busy := s.engine.scripts.Busy(); busy != nil {
+		return s.refuseBehind(busy, cmd, args)
+	}
+	return resp.None
+}
+
+// refuseBehind is refuseBusy for a script that was past the threshold.
+func (s *Session) refuseBehind(busy *scripting.Busy, cmd *commands.Command, args [][]byte) resp.Value {
 	switch {
 	case s.engine.storage.Reloading() && s.anyRuns(cmd, args, (*commands.Command).NeedsKeyspace):
 		return errLoading
@@ -83,7 +91,7 @@ func (s *Session) refusalWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 // Redis runs all the same need shards only for watched keys: these are unwatched
 // later, and a key that WATCH names now counts as changed.
 func (s *Session) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *scripting.Busy) resp.Value {
-	if refusal := s.refusalWhileBusy(cmd, args, busy); refusal.IsError() {
+	if refusal := s.refuseBehind(busy, cmd, args); refusal.IsError() {
 		return s.reject(cmd, refusal)
 	}
 	if len(cmd.Keys) == 0 { // all but WATCH

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/latency"
+	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
 )
@@ -116,9 +117,9 @@ func (e *Engine) exhausted() bool {
 	return limit != 0 && e.countedUse() > limit
 }
 
-// denyOOM reports whether a command has to be refused because memory is exhausted. It
-// makes room first, whether or not the command could need it, as Redis does.
-func (s *Session) denyOOM(cmd *commands.Command, args [][]byte) bool {
+// refuseWithoutMemory refuses a command if memory is exhausted. It makes room first, whether
+// or not the command could need it, as Redis does.
+func (s *Session) refuseWithoutMemory(cmd *commands.Command, args [][]byte) resp.Value {
 	exhausted := false
 	if s.engine.exceeds() {
 		s.EndCall() // the command before does not make room
@@ -127,11 +128,12 @@ func (s *Session) denyOOM(cmd *commands.Command, args [][]byte) bool {
 	s.ctx.Mode.Set(commands.OutOfMemory, exhausted)
 	switch {
 	case !exhausted:
-		return false
-	case s.tx.open && !cmd.Is(commands.EndsMulti): // a queue may grow without bound
-		return true
+		return resp.None
+	case s.tx.open && !cmd.Is(commands.EndsMulti), // a queue may grow without bound
+		s.anyRuns(cmd, args, (*commands.Command).NeedsMemory):
+		return commands.ErrOOM
 	}
-	return s.anyRuns(cmd, args, (*commands.Command).NeedsMemory)
+	return resp.None
 }
 
 // stepsPerCheck is how often makeRoom evicts something between two looks at the clock, as

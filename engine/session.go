@@ -216,7 +216,7 @@ func (s *Session) do(args [][]byte, r request) resp.Value {
 	}
 	s.collect()
 	reply := s.dispatch(args)
-	if !s.req.postponed { // otherwise the next command of CLIENT REPLY SKIP and CLIENT CACHING is still to come
+	if !s.req.postponed { // else what CLIENT REPLY SKIP and CLIENT CACHING are for is still to come
 		if s.tracking.Caching {
 			s.endCaching(args)
 		}
@@ -311,58 +311,6 @@ func (s *Session) called(args [][]byte) *commands.Command {
 		return cmd.Sub(args[1])
 	}
 	return cmd
-}
-
-// admit returns the error reply for a known command that may not run now, or
-// resp.None. It checks in Redis' order.
-func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
-	switch {
-	case cmd.Is(commands.Protected) && !s.allowed("enable-debug-command"):
-		return errDebugOff
-	case !cmd.Is(commands.NoAuth) && !s.Authenticated():
-		return errNoAuth
-	case s.tx.open && cmd.Is(commands.NoMulti):
-		return errNotInMulti
-	}
-	if r := s.restriction(); r != nil {
-		if refusal := s.deny(r, cmd, args); refusal.IsError() {
-			return refusal
-		}
-	}
-	if s.engine.evict.max.Load() != 0 {
-		if s.denyOOM(cmd, args) {
-			return commands.ErrOOM
-		}
-	} else {
-		s.ctx.Mode.Set(commands.OutOfMemory, false)
-	}
-	if s.engine.storage.Failing() && s.needsDisk(cmd, args) {
-		return s.misconf()
-	}
-	rules := s.engine.repl.rules.Load()
-	if s.req.rules = rules; rules != nil && s.anyRuns(cmd, args, (*commands.Command).DeclaresWrite) {
-		if refusal := s.engine.denyWrites(rules); refusal.IsError() {
-			return refusal
-		}
-	}
-	switch {
-	case s.subscribed && s.proto == resp.RESP2 && !cmd.Is(commands.Subscribed):
-		return errWhileSubscribed(cmd)
-	case rules != nil && rules.NeedsMaster && s.anyRuns(cmd, args, (*commands.Command).NeedsMaster) &&
-		!s.engine.masterIsUp():
-		return errMasterDown
-	case s.engine.storage.Loading() && s.anyRuns(cmd, args, (*commands.Command).NeedsKeyspace):
-		return errLoading
-	}
-	if busy := s.engine.scripts.Busy(); busy != nil {
-		if refusal := s.refusalWhileBusy(cmd, args, busy); refusal.IsError() {
-			return refusal
-		}
-	}
-	if s.monitoring && (cmd.Flags&(commands.ReadOnly|commands.Write) != 0 || cmd.Replicates(args)) {
-		return errReplicaKeyspace
-	}
-	return resp.None
 }
 
 // Aborted reports whether the connection is to be closed without sending the

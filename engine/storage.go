@@ -103,19 +103,16 @@ func (s *Session) InExec() bool { return s.subscriber.InExec }
 // durable.
 func (s *Session) Written() durable.Position { return s.written }
 
-// misconf returns the error reply for a command that writes while changes cannot
-// be kept.
-func (s *Session) misconf() resp.Value {
+// refuseWithoutDisk refuses what writes while changes cannot be kept.
+func (s *Session) refuseWithoutDisk(cmd *commands.Command, args [][]byte) resp.Value {
+	if !cmd.Is(commands.NeedsDisk) && !s.anyRuns(cmd, args, (*commands.Command).Writes) {
+		return resp.None
+	}
 	text := s.engine.storage.Misconf()
 	if text == "" { // since Failing was asked
 		text = durable.MisconfRecovered
 	}
 	return resp.Error(text)
-}
-
-// needsDisk reports whether a command is refused while changes cannot be kept.
-func (s *Session) needsDisk(cmd *commands.Command, args [][]byte) bool {
-	return cmd.Is(commands.NeedsDisk) || s.anyRuns(cmd, args, (*commands.Command).Writes)
 }
 
 // preserveFor leaves a snapshot the keys that serving a waiter is about to change.

@@ -257,10 +257,8 @@ func exec(c *commands.Ctx) resp.Value {
 
 // callQueued calls a queued command, unless its user may not run it any more.
 func (s *Session) callQueued(q *queuedCommand) resp.Value {
-	if r := s.restriction(); r != nil {
-		if refusal := s.denyInExec(r, q.cmd, q.args); refusal.IsError() {
-			return refusal
-		}
+	if refusal := s.denyInExec(q.cmd, q.args); refusal.IsError() {
+		return refusal
 	}
 	return s.callNested(q.cmd, q.args)
 }

@@ -181,14 +181,11 @@ var inTransactions = []string{"echo", "ping", "select", "unwatch"}
 // part of it could.
 func (s *Session) queueUpstream() (forwarded bool, refusal resp.Value) {
 	var here *commands.Command
-	r := s.restriction()
 	for i := range s.tx.queued {
 		q := &s.tx.queued[i]
-		if r != nil {
-			if refusal := s.denyInExec(r, q.cmd, q.args); refusal.IsError() {
-				text := withoutCode(refusal.Str())
-				return false, resp.Error("EXECABORT Transaction discarded because of: " + text)
-			}
+		if refusal := s.denyInExec(q.cmd, q.args); refusal.IsError() {
+			text := withoutCode(refusal.Str())
+			return false, resp.Error("EXECABORT Transaction discarded because of: " + text)
 		}
 		switch s.place(q.cmd, q.args) {
 		case call.Slot, call.Alone, call.Waits:

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// A rule refuses commands. Of two that refuse one, the first in admission answers, as in Redis:
+// server/testdata/transcripts/refusals.cases has its answers pair by pair.
+type rule struct {
+	name string
+	when condition      // of which one holds
+	only commands.Flags // it is about commands that have all of them
+	not  commands.Flags // and none of them
+
+	// refuse returns the error reply, or resp.None if the command may run.
+	refuse func(s *Session, cmd *commands.Command, args [][]byte) resp.Value
+}
+
+// admission has all rules, in their order. What they let pass may still be postponed by CLIENT PAUSE or be
+// queued by MULTI, in this order.
+var admission = [...]rule{
+	{name: "debug", when: isProtected, refuse: (*Session).refuseDebug},
+	{name: "password", when: isStranger, not: commands.NoAuth, refuse: always(errNoAuth)},
+	{name: "multi", when: inMulti, only: commands.NoMulti, refuse: always(errNotInMulti)},
+	{name: "acl", when: isRestricted, refuse: (*Session).deny},
+	{name: "memory", when: hasMaxMemory, refuse: (*Session).refuseWithoutMemory},
+	{name: "disk", when: diskFails, refuse: (*Session).refuseWithoutDisk},
+	{name: "role", when: hasRole, refuse: (*Session).refuseByRole},
+	{name: "subscribed", when: isSubscribed, not: commands.Subscribed, refuse: refuseSubscribed},
+	{name: "master", when: hasRole, refuse: (*Session).refuseWithoutMaster},
+	{name: "loading", when: isLoading, refuse: (*Session).refuseLoading},
+	{name: "busy", when: isBusy, refuse: (*Session).refuseBusy},
+	{name: "monitor", when: isMonitor, refuse: refuseMonitor},
+}
+
+// A condition is a set of what makes rules matter. Mostly it is empty, and no rule is looked at.
+type condition uint16
+
+const (
+	isProtected  condition = 1 << iota // the command needs enable-debug-command
+	isStranger                         // the client has to authenticate
+	inMulti                            // the client has called MULTI
+	isRestricted                       // the client's user may not do everything
+	hasMaxMemory                       // there is a maxmemory
+	diskFails                          // changes cannot be kept
+	hasRole                            // the server is a replica, or needs some
+	isSubscribed                       // the client is, under RESP2
+	isLoading                          // the keyspace is loaded
+	isBusy                             // a script is past busy-reply-threshold
+	isMonitor                          // the client has called MONITOR
+)
+
+// conditions returns what holds for a command of the session.
+func (s *Session) conditions(cmd *commands.Command) (c condition) {
+	e := s.engine
+	if cmd.Flags&commands.Protected != 0 {
+		c |= isProtected
+	}
+	if !s.authenticated && s.needsPassword() {
+		c |= isStranger
+	}
+	if s.tx.open {
+		c |= inMulti
+	}
+	if s.restriction() != nil {
+		c |= isRestricted
+	}
+	if e.evict.max.Load() != 0 {
+		c |= hasMaxMemory
+	}
+	if e.storage.Failing() {
+		c |= diskFails
+	}
+	if s.req.rules != nil {
+		c |= hasRole
+	}
+	if s.subscribed && s.proto == resp.RESP2 {
+		c |= isSubscribed
+	}
+	if e.storage.Loading() {
+		c |= isLoading
+	}
+	if e.scripts.Busy() != nil {
+		c |= isBusy
+	}
+	if s.monitoring {
+		c |= isMonitor
+	}
+	return c
+}
+
+// admit returns the error reply for a known command that may not run now, or resp.None.
+func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
+	s.req.rules = s.engine.repl.rules.Load()
+	s.ctx.Mode.Set(commands.OutOfMemory, false)
+	hold := s.conditions(cmd)
+	if hold == 0 {
+		return resp.None
+	}
+	for i := range admission {
+		r := &admission[i]
+		if r.when&hold == 0 || !cmd.Is(r.only) || cmd.Flags&r.not != 0 {
+			continue
+		}
+		if refusal := r.refuse(s, cmd, args); refusal.IsError() {
+			return refusal
+		}
+	}
+	return resp.None
+}
+
+func always(refusal resp.Value) func(*Session, *commands.Command, [][]byte) resp.Value {
+	return func(*Session, *commands.Command, [][]byte) resp.Value { return refusal }
+}
+
+func (s *Session) refuseDebug(*commands.Command, [][]byte) resp.Value {
+	if !s.allowed("enable-debug-command") {
+		return errDebugOff
+	}
+	return resp.None
+}
+
+func (s *Session) refuseByRole(cmd *commands.Command, args [][]byte) resp.Value {
+	if s.anyRuns(cmd, args, (*commands.Command).DeclaresWrite) {
+		return s.engine.denyWrites(s.req.rules)
+	}
+	return resp.None
+}
+
+func (s *Session) refuseWithoutMaster(cmd *commands.Command, args [][]byte) resp.Value {
+	if s.req.rules.NeedsMaster && s.anyRuns(cmd, args, (*commands.Command).NeedsMaster) &&
+		!s.engine.masterIsUp() {
+		return errMasterDown
+	}
+	return resp.None
+}
+
+func refuseSubscribed(_ *Session, cmd *commands.Command, _ [][]byte) resp.Value {
+	return errWhileSubscribed(cmd)
+}
+
+func (s *Session) refuseLoading(cmd *commands.Command, args [][]byte) resp.Value {
+	if s.anyRuns(cmd, args, (*commands.Command).NeedsKeyspace) {
+		return errLoading
+	}
+	return resp.None
+}
+
+func refuseMonitor(_ *Session, cmd *commands.Command, args [][]byte) resp.Value {
+	if cmd.Flags&(commands.ReadOnly|commands.Write) != 0 || cmd.Replicates(args) {
+		return errReplicaKeyspace
+	}
+	return resp.None
+}
