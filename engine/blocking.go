@@ -70,7 +70,7 @@ func (s *Session) Resume() resp.Value {
 		s.written = pos // what it was served is in another session's group
 	}
 	if b.awaited != nil && b.awaited.forwarded != nil {
-		s.countForwarded(b.awaited.forwarded)
+		s.forward.countBound(b.awaited.forwarded)
 	}
 	if b.silent {
 		return s.bound(resp.None)

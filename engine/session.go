@@ -163,7 +163,7 @@ func (e *Engine) newSession(p Peer) *Session {
 	s.initOutput()
 	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
 	if e.places != nil {
-		s.forward = &forwarding{places: e.places}
+		s.forward = &forwarding{session: s, places: e.places}
 	}
 	s.leave()
 	nowUs := e.clock.NowUs()
@@ -174,7 +174,7 @@ func (e *Engine) newSession(p Peer) *Session {
 // Close ends the session.
 func (s *Session) Close() {
 	s.flush()
-	s.stopForwarding()
+	s.forward.close()
 	s.stopWaiting()
 	s.unwatch()
 	s.unsubscribe()
@@ -222,7 +222,7 @@ func (s *Session) do(args [][]byte, r request) resp.Value {
 		}
 		reply = s.applyReplyMode(reply)
 		if s.forward != nil && !s.req.deferred && len(s.forward.calls) > 0 {
-			s.forwardBefore() // a refusal follows their replies
+			s.forward.sendBefore() // a refusal follows their replies
 		}
 		reply = s.bound(reply)
 	}
@@ -230,7 +230,7 @@ func (s *Session) do(args [][]byte, r request) resp.Value {
 		reply = s.withMail(reply)
 	}
 	if s.forward != nil && s.forward.before != nil {
-		return s.behindForwarded(reply)
+		return s.forward.behind(reply)
 	}
 	return reply
 }
@@ -282,7 +282,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
 		if s.forward != nil {
-			if refusal := s.refuseQueued(cmd, args); refusal.IsError() {
+			if refusal := s.forward.refuseQueued(cmd, args); refusal.IsError() {
 				s.run.Rejected++
 				return s.refused(s.reject(cmd, refusal))
 			}
@@ -295,7 +295,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 	if s.forward == nil {
 		reply = s.execute(cmd, args)
 	} else {
-		reply = s.executeUpstream(cmd, args)
+		reply = s.forward.execute(cmd, args)
 	}
 	s.run.Calls++ // only now, as in Redis: INFO does not count itself
 	if s.failed(&reply) {

@@ -47,22 +47,23 @@ const (
 
 // forwarding is the part of a session that has to do with the upstream.
 type forwarding struct {
-	places map[*commands.Command]call.Place
-	queue  transaction  // the arguments of calls, which the connection's buffer does not keep
-	calls  []*call.Call // to be run by ForwardBatch
-	muted  []bool       // by call: CLIENT REPLY drops the reply
-	bytes  int
-	bound  *call.Bound  // of the calls; nil: none
-	before *resp.Blocks // to send before Session.before, if there are long replies; nil: none
-	watch  call.Watch
+	session *Session
+	places  map[*commands.Command]call.Place
+	queue   transaction  // the arguments of calls, which the connection's buffer does not keep
+	calls   []*call.Call // to be run by ForwardBatch
+	muted   []bool       // by call: CLIENT REPLY drops the reply
+	bytes   int
+	bound   *call.Bound  // of the calls; nil: none
+	before  *resp.Blocks // to send before Session.before, if there are long replies; nil: none
+	watch   call.Watch
 	// measured is set while a decision that the upstream has not made is made here: its duration is that of
 	// the batch.
 	measured bool
 }
 
 // place returns where a call runs.
-func (s *Session) place(cmd *commands.Command, args [][]byte) call.Place {
-	p := s.forward.places[cmd]
+func (f *forwarding) place(cmd *commands.Command, args [][]byte) call.Place {
+	p := f.places[cmd]
 	if p == call.Slot && commands.NeedsNoKey(cmd, args) {
 		return call.Here
 	}
@@ -86,35 +87,36 @@ func (e *Engine) forwardPlaces() map[*commands.Command]call.Place {
 	return places
 }
 
-// executeUpstream runs a command of an engine that has an upstream.
-func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Value {
-	place := s.place(cmd, args)
+// execute runs a command of an engine that has an upstream.
+func (f *forwarding) execute(cmd *commands.Command, args [][]byte) resp.Value {
+	s := f.session
+	place := f.place(cmd, args)
 	if s.engine.monitors.watched.Load() {
-		s.showForwarded(place, cmd, args)
+		f.show(place, cmd, args)
 	}
 	if place == call.Slot {
-		s.collectCall(cmd, args, nil)
-		if s.peer.Forwards && len(s.forward.calls) < maxForwarded && s.forward.bytes < maxForwardedBytes {
+		f.collect(cmd, args, nil)
+		if s.peer.Forwards && len(f.calls) < maxForwarded && f.bytes < maxForwardedBytes {
 			s.req.deferred = true
 			return resp.None
 		}
-		return s.forwardNow()
+		return f.runNow()
 	}
-	if len(s.forward.calls) > 0 {
-		s.forwardBefore()
+	if len(f.calls) > 0 {
+		f.sendBefore()
 	}
 	if run := upstreamCommands[cmd.FullName()]; run != nil {
-		return run(s, cmd, args)
+		return run(f, cmd, args)
 	}
 	switch place {
 	case call.Refused:
 		return errNotForwarded(cmd)
 	case call.Alone:
-		c := s.newCall(cmd, args)
+		c := f.newCall(cmd, args)
 		s.engine.options.Upstream.Do(c)
-		return s.forwarded(c)
+		return f.reply(c)
 	case call.Waits:
-		return s.awaitUpstream(cmd, args)
+		return f.await(cmd, args)
 	case call.Subscribes:
 		reply := s.execute(cmd, args)
 		s.engine.options.Upstream.Settle()
@@ -123,8 +125,9 @@ func (s *Session) executeUpstream(cmd *commands.Command, args [][]byte) resp.Val
 	return s.execute(cmd, args)
 }
 
-// showForwarded shows the monitors a command that runs upstream.
-func (s *Session) showForwarded(place call.Place, cmd *commands.Command, args [][]byte) {
+// show shows the monitors a command that runs upstream.
+func (f *forwarding) show(place call.Place, cmd *commands.Command, args [][]byte) {
+	s := f.session
 	if place != call.Slot && place != call.Alone && place != call.Waits || cmd.Is(commands.SkipMonitor) {
 		return
 	}
@@ -134,16 +137,17 @@ func (s *Session) showForwarded(place call.Place, cmd *commands.Command, args []
 }
 
 // newCall returns a call that is run at once.
-func (s *Session) newCall(cmd *commands.Command, args [][]byte) *call.Call {
+func (f *forwarding) newCall(cmd *commands.Command, args [][]byte) *call.Call {
+	s := f.session
 	return &call.Call{
 		Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.proto,
 		Settings: s.engine.settings.Load(), Bound: call.NewBound(s.ctx.Out.OutputBounds),
 	}
 }
 
-// collectCall adds a call to those that ForwardBatch runs.
-func (s *Session) collectCall(cmd *commands.Command, args [][]byte, queue []call.Queued) {
-	f := s.forward
+// collect adds a call to those that ForwardBatch runs.
+func (f *forwarding) collect(cmd *commands.Command, args [][]byte, queue []call.Queued) {
+	s := f.session
 	f.queue.queue(cmd, args)
 	kept := f.queue.queued[len(f.queue.queued)-1]
 	for _, a := range args {
@@ -166,41 +170,43 @@ func (s *Session) ForwardBatch() resp.Value {
 		return resp.None
 	}
 	var out forwardedReplies
-	s.appendForwarded(&out)
+	s.forward.appendReplies(&out)
 	if out.long != nil {
 		return s.bound(resp.Streamed(out.long))
 	}
 	return s.bound(resp.Encoded(out.short))
 }
 
-// forwardNow runs the collected calls. It returns the reply of the last, and those before it precede it.
-func (s *Session) forwardNow() resp.Value {
-	f := s.forward
+// runNow runs the collected calls. It returns the reply of the last, and those before it precede it.
+func (f *forwarding) runNow() resp.Value {
+	s := f.session
 	if len(f.calls) > 1 {
 		s.req.deferred = true // CLIENT REPLY was applied to each
-		s.forwardBefore()
+		f.sendBefore()
 		return resp.None
 	}
-	s.runForwarded()
-	reply := s.forwarded(f.calls[0])
-	s.endForwarded()
+	f.run()
+	reply := f.reply(f.calls[0])
+	f.end()
 	return reply
 }
 
-// forwardBefore runs the collected calls, so that their replies precede that of the command under way.
-func (s *Session) forwardBefore() {
-	out := forwardedReplies{s.before, s.forward.before}
+// sendBefore runs the collected calls, so that their replies precede that of the command under way.
+func (f *forwarding) sendBefore() {
+	s := f.session
+	out := forwardedReplies{s.before, f.before}
 	if out.long != nil {
 		out.toBlocks()
 	}
-	s.appendForwarded(&out)
-	s.before, s.forward.before = out.short, out.long
+	f.appendReplies(&out)
+	s.before, f.before = out.short, out.long
 }
 
-// behindForwarded returns a reply behind the long ones of forwardBefore.
-func (s *Session) behindForwarded(reply resp.Value) resp.Value {
-	before := s.forward.before
-	s.forward.before = nil
+// behind returns a reply behind the long ones of forwardBefore.
+func (f *forwarding) behind(reply resp.Value) resp.Value {
+	s := f.session
+	before := f.before
+	f.before = nil
 	if s.ctx.Out.Exceeded() {
 		before.Free()
 		return resp.None
@@ -236,31 +242,31 @@ func (r *forwardedReplies) toBlocks() {
 	r.short = nil
 }
 
-// appendForwarded runs the collected calls and appends their replies, unless these have passed a bound.
-func (s *Session) appendForwarded(out *forwardedReplies) {
-	s.runForwarded()
-	f := s.forward
+// appendReplies runs the collected calls and appends their replies, unless these have passed a bound.
+func (f *forwarding) appendReplies(out *forwardedReplies) {
+	f.run()
 	for i, c := range f.calls {
-		v := s.forwarded(c)
+		v := f.reply(c)
 		if v.IsError() {
-			s.countForwardedError(c)
+			f.countError(c)
 		}
 		if !f.muted[i] && !c.Bound.Passed() {
 			out.add(&v, c.Proto)
 		}
 	}
-	s.endForwarded()
+	f.end()
 }
 
-// countForwardedError counts the failure of a call that dispatch has counted as one that succeeded.
-func (s *Session) countForwardedError(c *call.Call) {
+// countError counts the failure of a call that dispatch has counted as one that succeeded.
+func (f *forwarding) countError(c *call.Call) {
+	s := f.session
 	s.run.Flush(s.id, &s.engine.stats)
 	s.engine.stats.Add(s.id, &commands.CallCount{Cmd: c.Cmd, Failed: 1})
 }
 
-// runForwarded runs the collected calls.
-func (s *Session) runForwarded() {
-	f := s.forward
+// run runs the collected calls.
+func (f *forwarding) run() {
+	s := f.session
 	startUs := s.engine.clock.MonotonicUs()
 	s.engine.options.Upstream.Run(f.calls)
 	us := s.engine.clock.MonotonicUs() - startUs
@@ -274,40 +280,40 @@ func (s *Session) runForwarded() {
 	}
 }
 
-// endForwarded forgets the collected calls.
-func (s *Session) endForwarded() {
-	f := s.forward
+// end forgets the collected calls.
+func (f *forwarding) end() {
 	clear(f.calls)
 	f.calls, f.muted, f.bytes, f.bound = f.calls[:0], f.muted[:0], 0, nil
 	f.queue.end()
 }
 
-// forwarded returns the reply of a call that was run, counts its decisions, and notes whether it has passed
+// reply returns the reply of a call that was run, counts its decisions, and notes whether it has passed
 // the session's bounds.
-func (s *Session) forwarded(c *call.Call) resp.Value {
-	reply := s.forwardedReply(c)
-	s.countForwarded(c)
+func (f *forwarding) reply(c *call.Call) resp.Value {
+	reply := f.replyOf(c)
+	f.countBound(c)
 	return reply
 }
 
-// countForwarded notes whether a call has passed the session's bounds.
-func (s *Session) countForwarded(c *call.Call) {
+// countBound notes whether a call has passed the session's bounds.
+func (f *forwarding) countBound(c *call.Call) {
 	if c.Bound.Passed() {
-		s.ctx.Out.Exceed(c.Bound.Bytes())
+		f.session.ctx.Out.Exceed(c.Bound.Bytes())
 	}
 }
 
-// forwardedReply returns the reply of a call that was run, and counts its decisions. It may be called beside
+// replyOf returns the reply of a call that was run, and counts its decisions. It may be called beside
 // the session unless there are any.
-func (s *Session) forwardedReply(c *call.Call) resp.Value {
+func (f *forwarding) replyOf(c *call.Call) resp.Value {
+	s := f.session
 	if c.Decided != nil {
-		s.countDecided(c)
+		f.countDecided(c)
 	}
 	switch {
 	case len(c.Reply) == 0:
 		return resp.None
 	case c.Degraded:
-		return s.answerDegraded(c)
+		return f.answerDegraded(c)
 	case c.Bound.Passed():
 		return resp.Null // which is not sent
 	}
@@ -329,7 +335,8 @@ func (s *Session) forwardedReply(c *call.Call) resp.Value {
 }
 
 // countDecided counts the decisions of a call as the handlers count theirs.
-func (s *Session) countDecided(c *call.Call) {
+func (f *forwarding) countDecided(c *call.Call) {
+	s := f.session
 	x := &s.ctx
 	x.NowUs = s.engine.clock.NowUs()
 	x.NowMs = x.NowUs / 1000
@@ -357,17 +364,18 @@ func errNotForwarded(cmd *commands.Command) resp.Value {
 	return resp.Error("ERR '" + cmd.FullName() + "' is not available with an upstream")
 }
 
-// stopForwarding ends what the session has upstream.
-func (s *Session) stopForwarding() {
-	if s.forward != nil && s.forward.watch != nil {
-		s.forward.watch.Close()
-		s.forward.watch = nil
+// close ends what the session has upstream. f may be nil.
+func (f *forwarding) close() {
+	if f != nil && f.watch != nil {
+		f.watch.Close()
+		f.watch = nil
 	}
 }
 
 // answerDegraded answers a decision by the keys of this engine, which are used for nothing else: under
 // Open as if the key did not exist, under Local by a share of each limit. FULL says so.
-func (s *Session) answerDegraded(c *call.Call) resp.Value {
+func (f *forwarding) answerDegraded(c *call.Call) resp.Value {
+	s := f.session
 	args := append([][]byte(nil), c.Args...)
 	mode := "open"
 	if c.Policy.Mode == call.Local {
@@ -375,21 +383,22 @@ func (s *Session) answerDegraded(c *call.Call) resp.Value {
 		call.Divide(c.Cmd, args, c.Policy.Share)
 	}
 	s.ctx.Reset()
-	s.forward.measured = true
-	defer func() { s.forward.measured = false }()
+	f.measured = true
+	defer func() { f.measured = false }()
 	reply := s.execute(c.Cmd, args)
 	if reply.Kind() == resp.KindMap {
 		reply = resp.Map(append(slices.Clone(reply.Elems()), resp.Bulk("degraded"), resp.Bulk(mode))...)
 	}
 	if c.Policy.Mode == call.Open {
 		reply = resp.Encode(reply, c.Proto)
-		s.forget(c)
+		f.forget(c)
 	}
 	return reply
 }
 
 // forget removes the keys of a decision.
-func (s *Session) forget(c *call.Call) {
+func (f *forwarding) forget(c *call.Call) {
+	s := f.session
 	del, _ := s.engine.table.Resolve([][]byte{[]byte("del"), nil})
 	s.execute(del, append([][]byte{[]byte("del")}, c.Cmd.AppendKeys(nil, c.Args)...))
 }

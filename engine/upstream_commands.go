@@ -11,32 +11,33 @@ import (
 )
 
 // upstreamCommands are the commands of sessions that an upstream changes.
-var upstreamCommands map[string]func(s *Session, cmd *commands.Command, args [][]byte) resp.Value
+var upstreamCommands map[string]func(f *forwarding, cmd *commands.Command, args [][]byte) resp.Value
 
 func init() { // not in the declaration, which their rows would refer to
-	upstreamCommands = map[string]func(s *Session, cmd *commands.Command, args [][]byte) resp.Value{
-		"discard": (*Session).unwatchUpstream,
-		"exec":    (*Session).execUpstream,
-		"reset":   (*Session).unwatchUpstream,
-		"select":  (*Session).selectUpstream,
-		"unwatch": (*Session).unwatchUpstream,
-		"watch":   (*Session).watchUpstream,
+	upstreamCommands = map[string]func(f *forwarding, cmd *commands.Command, args [][]byte) resp.Value{
+		"discard": (*forwarding).unwatch,
+		"exec":    (*forwarding).exec,
+		"reset":   (*forwarding).unwatch,
+		"select":  (*forwarding).selectDB,
+		"unwatch": (*forwarding).unwatch,
+		"watch":   (*forwarding).watchKeys,
 
-		"asking":         (*Session).clusterUpstream,
-		"readonly":       (*Session).clusterUpstream,
-		"readwrite":      (*Session).clusterUpstream,
-		"cluster|info":   (*Session).clusterUpstream,
-		"cluster|myid":   (*Session).clusterUpstream,
-		"cluster|nodes":  (*Session).clusterUpstream,
-		"cluster|shards": (*Session).clusterUpstream,
-		"cluster|slots":  (*Session).clusterUpstream,
+		"asking":         (*forwarding).clusterCommand,
+		"readonly":       (*forwarding).clusterCommand,
+		"readwrite":      (*forwarding).clusterCommand,
+		"cluster|info":   (*forwarding).clusterCommand,
+		"cluster|myid":   (*forwarding).clusterCommand,
+		"cluster|nodes":  (*forwarding).clusterCommand,
+		"cluster|shards": (*forwarding).clusterCommand,
+		"cluster|slots":  (*forwarding).clusterCommand,
 	}
 }
 
 var errSelectInCluster = resp.Error("ERR SELECT is not allowed in cluster mode")
 
-// selectUpstream is SELECT.
-func (s *Session) selectUpstream(cmd *commands.Command, args [][]byte) resp.Value {
+// selectDB is SELECT.
+func (f *forwarding) selectDB(cmd *commands.Command, args [][]byte) resp.Value {
+	s := f.session
 	index := s.ctx.DBIndex
 	reply := s.execute(cmd, args)
 	if s.ctx.DBIndex != 0 && s.engine.options.Upstream.Clustered() {
@@ -46,8 +47,9 @@ func (s *Session) selectUpstream(cmd *commands.Command, args [][]byte) resp.Valu
 	return reply
 }
 
-// clusterUpstream is CLUSTER, READONLY, READWRITE and ASKING.
-func (s *Session) clusterUpstream(cmd *commands.Command, args [][]byte) resp.Value {
+// clusterCommand is CLUSTER, READONLY, READWRITE and ASKING.
+func (f *forwarding) clusterCommand(cmd *commands.Command, args [][]byte) resp.Value {
+	s := f.session
 	reply := s.engine.options.Upstream.Cluster(cmd, s.peer.LocalAddr)
 	if reply.Kind() == resp.KindNone {
 		return s.execute(cmd, args)
@@ -55,39 +57,41 @@ func (s *Session) clusterUpstream(cmd *commands.Command, args [][]byte) resp.Val
 	return reply
 }
 
-// watchUpstream is WATCH.
-func (s *Session) watchUpstream(cmd *commands.Command, args [][]byte) resp.Value {
+// watchKeys is WATCH.
+func (f *forwarding) watchKeys(cmd *commands.Command, args [][]byte) resp.Value {
+	s := f.session
 	if s.tx.open {
 		return errWatchInMulti
 	}
-	c := s.newCall(cmd, args)
-	s.forward.watch = s.engine.options.Upstream.Watch(c, s.forward.watch)
-	return s.forwarded(c)
+	c := f.newCall(cmd, args)
+	f.watch = s.engine.options.Upstream.Watch(c, f.watch)
+	return f.reply(c)
 }
 
-// unwatchUpstream is a command that ends the watch: UNWATCH, DISCARD, RESET.
-func (s *Session) unwatchUpstream(cmd *commands.Command, args [][]byte) resp.Value {
-	s.stopForwarding()
-	return s.execute(cmd, args)
+// unwatch is a command that ends the watch: UNWATCH, DISCARD, RESET.
+func (f *forwarding) unwatch(cmd *commands.Command, args [][]byte) resp.Value {
+	f.close()
+	return f.session.execute(cmd, args)
 }
 
-// execUpstream is EXEC. Its commands run upstream, as MULTI to EXEC, or all of them here.
-func (s *Session) execUpstream(cmd *commands.Command, args [][]byte) resp.Value {
+// exec is EXEC. Its commands run upstream, as MULTI to EXEC, or all of them here.
+func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
+	s := f.session
 	if !s.tx.open {
 		return errExecWithoutMulti
 	}
 	if s.tx.broken {
 		s.discard()
-		s.stopForwarding()
+		f.close()
 		return errExecAborted
 	}
-	forwarded, refusal := s.queueUpstream()
+	forwarded, refusal := f.placeQueue()
 	if refusal.IsError() {
 		s.discard()
-		s.stopForwarding()
+		f.close()
 		return refusal
 	}
-	if !forwarded && s.forward.watch == nil {
+	if !forwarded && f.watch == nil {
 		return s.execute(cmd, args)
 	}
 	tx := s.tx
@@ -101,9 +105,9 @@ func (s *Session) execUpstream(cmd *commands.Command, args [][]byte) resp.Value 
 	} else {
 		queue = queue[:0]
 	}
-	if w := s.forward.watch; w != nil {
-		s.forward.watch = nil
-		c := s.newCall(cmd, args)
+	if w := f.watch; w != nil {
+		f.watch = nil
+		c := f.newCall(cmd, args)
 		c.Queue = queue
 		w.Run(c)
 		index := lastSelected(queue)
@@ -114,16 +118,16 @@ func (s *Session) execUpstream(cmd *commands.Command, args [][]byte) resp.Value 
 			s.tx = tx // nothing has changed: the queue runs here
 			return s.execute(cmd, args)
 		}
-		return s.forwarded(c)
+		return f.reply(c)
 	}
-	s.collectCall(cmd, args, queue)
+	f.collect(cmd, args, queue)
 	index := lastSelected(queue)
 	if s.peer.Forwards && index < 0 {
 		s.req.deferred = true
 		return resp.None
 	}
-	c := s.forward.calls[0]
-	reply := s.forwardNow()
+	c := f.calls[0]
+	reply := f.runNow()
 	if index >= 0 && c.Reply[0] == '*' {
 		s.ctx.DBIndex = index
 	}
@@ -153,8 +157,9 @@ func selectedBy(q *call.Queued) int {
 
 // refuseQueued returns the error reply for a command of MULTI that the upstream cannot run, or
 // resp.None.
-func (s *Session) refuseQueued(cmd *commands.Command, args [][]byte) resp.Value {
-	if s.place(cmd, args) == call.Refused {
+func (f *forwarding) refuseQueued(cmd *commands.Command, args [][]byte) resp.Value {
+	s := f.session
+	if f.place(cmd, args) == call.Refused {
 		return errNotForwarded(cmd)
 	}
 	if !s.engine.options.Upstream.Clustered() {
@@ -177,9 +182,10 @@ var errCrossSlot = resp.Error("CROSSSLOT Keys in request don't hash to the same 
 // inTransactions are commands of the engine that a transaction of the upstream may have.
 var inTransactions = []string{"echo", "ping", "select", "unwatch"}
 
-// queueUpstream reports whether the queue of MULTI runs upstream. It returns an error reply if only a
+// placeQueue reports whether the queue of MULTI runs upstream. It returns an error reply if only a
 // part of it could.
-func (s *Session) queueUpstream() (forwarded bool, refusal resp.Value) {
+func (f *forwarding) placeQueue() (forwarded bool, refusal resp.Value) {
+	s := f.session
 	var here *commands.Command
 	for i := range s.tx.queued {
 		q := &s.tx.queued[i]
@@ -187,7 +193,7 @@ func (s *Session) queueUpstream() (forwarded bool, refusal resp.Value) {
 			text := withoutCode(refusal.Str())
 			return false, resp.Error("EXECABORT Transaction discarded because of: " + text)
 		}
-		switch s.place(q.cmd, q.args) {
+		switch f.place(q.cmd, q.args) {
 		case call.Slot, call.Alone, call.Waits:
 			forwarded = true
 		default:
@@ -203,13 +209,14 @@ func (s *Session) queueUpstream() (forwarded bool, refusal resp.Value) {
 	return forwarded, resp.None
 }
 
-// awaitUpstream runs a command that may block.
-func (s *Session) awaitUpstream(cmd *commands.Command, args [][]byte) resp.Value {
+// await runs a command that may block.
+func (f *forwarding) await(cmd *commands.Command, args [][]byte) resp.Value {
+	s := f.session
 	copied := make([][]byte, len(args))
 	for i, a := range args {
 		copied[i] = slices.Clone(a)
 	}
-	c := s.newCall(cmd, copied)
+	c := f.newCall(cmd, copied)
 	timedOut := resp.NullArray
 	if len(cmd.Keys) > 1 { // one element is moved, as by BLMOVE
 		timedOut = resp.Null
@@ -218,7 +225,7 @@ func (s *Session) awaitUpstream(cmd *commands.Command, args [][]byte) resp.Value
 	s.last.startUs = s.engine.clock.MonotonicUs()
 	reply := s.Await(0, func(over <-chan struct{}) resp.Value {
 		s.engine.options.Upstream.Await(c, over)
-		return s.forwardedReply(c)
+		return f.replyOf(c)
 	}, func() resp.Value { return timedOut })
 	s.req.awaited.forwarded = c
 	s.block(s.ctx.Waiting, args)
