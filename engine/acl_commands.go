@@ -169,7 +169,7 @@ func (e *Engine) aclUsers(*commands.Ctx) resp.Value {
 }
 
 // ACL WHOAMI
-func aclWhoAmI(c *commands.Ctx) resp.Value { return resp.Bulk(caller(c).user.Load().Name()) }
+func aclWhoAmI(c *commands.Ctx) resp.Value { return resp.Bulk(caller(c).who.user.Load().Name()) }
 
 // maxPasswordBits is the longest password of ACL GENPASS.
 const maxPasswordBits = 4096

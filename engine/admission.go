@@ -23,7 +23,7 @@ var admission = [...]rule{
 	{name: "debug", when: isProtected, refuse: (*Session).refuseDebug},
 	{name: "password", when: isStranger, not: commands.NoAuth, refuse: always(errNoAuth)},
 	{name: "multi", when: inMulti, only: commands.NoMulti, refuse: always(errNotInMulti)},
-	{name: "acl", when: isRestricted, refuse: (*Session).deny},
+	{name: "acl", when: isRestricted, refuse: refuseByACL},
 	{name: "memory", when: hasMaxMemory, refuse: (*Session).refuseWithoutMemory},
 	{name: "disk", when: diskFails, refuse: (*Session).refuseWithoutDisk},
 	{name: "role", when: hasRole, refuse: (*Session).refuseByRole},
@@ -57,13 +57,13 @@ func (s *Session) conditions(cmd *commands.Command) (c condition) {
 	if cmd.Flags&commands.Protected != 0 {
 		c |= isProtected
 	}
-	if !s.authenticated && s.needsPassword() {
+	if !s.who.authenticated && s.who.needsPassword() {
 		c |= isStranger
 	}
 	if s.tx.open {
 		c |= inMulti
 	}
-	if s.restriction() != nil {
+	if s.who.restriction() != nil {
 		c |= isRestricted
 	}
 	if e.evict.max.Load() != 0 {
@@ -84,7 +84,7 @@ func (s *Session) conditions(cmd *commands.Command) (c condition) {
 	if e.scripts.Busy() != nil {
 		c |= isBusy
 	}
-	if s.monitoring {
+	if s.seen.monitoring {
 		c |= isMonitor
 	}
 	return c
@@ -119,6 +119,10 @@ func (s *Session) refuseDebug(*commands.Command, [][]byte) resp.Value {
 		return errDebugOff
 	}
 	return resp.None
+}
+
+func refuseByACL(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
+	return s.who.deny(cmd, args)
 }
 
 func (s *Session) refuseByRole(cmd *commands.Command, args [][]byte) resp.Value {

@@ -3,11 +3,20 @@ package engine
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
+
+// An account is whose session it is, and what he may do.
+type account struct {
+	session       *Session
+	user          atomic.Pointer[acl.User] // never nil; written by the session's goroutine
+	guard         guard                    // of the rules of Env.Guard
+	authenticated bool
+}
 
 // AUTH [username] password
 func auth(c *commands.Ctx) resp.Value {
@@ -26,24 +35,25 @@ func auth(c *commands.Ctx) resp.Value {
 	default:
 		return commands.ErrSyntax
 	}
-	return s.login(user, password)
+	return s.who.login(user, password)
 }
 
 // login makes the session that of a user if the password is right, and returns OK or
 // the error reply.
-func (s *Session) login(name, password string) resp.Value {
+func (a *account) login(name, password string) resp.Value {
+	s := a.session
 	if s.peer.Owner {
 		return resp.OK
 	}
-	if !s.admitsLogin() {
+	if !a.admitsLogin() {
 		return errManyLogins
 	}
 	e := s.engine
-	if !e.users.Login(name, password, s.enter) {
+	if !e.users.Login(name, password, a.enter) {
 		if e.logins.Failed(s.peer.Network, e.clock.MonotonicUs()) {
 			e.log.Warn("many logins from an address fail: further ones are slowed", "addr", s.peer.Addr)
 		}
-		s.logDenial(acl.Denial{Reason: acl.DeniedAuth, Object: string(s.ctx.Args[0])}, acl.Toplevel, name)
+		a.logDenial(acl.Denial{Reason: acl.DeniedAuth, Object: string(s.ctx.Args[0])}, acl.Toplevel, name)
 		return errWrongPass
 	}
 	e.logins.Succeeded(s.peer.Network, e.clock.MonotonicUs())
@@ -54,14 +64,15 @@ func (s *Session) login(name, password string) resp.Value {
 // That is real time, even if the server's clock is held.
 const maxLoginWaitUs = 5_000_000
 
-// postponesLogin reports whether a command that logs in has to wait, as under CLIENT PAUSE. If
+// postpones reports whether a command that logs in has to wait, as under CLIENT PAUSE. If
 // it has, the session is blocked until its turn.
-func (s *Session) postponesLogin(cmd *commands.Command, args [][]byte) bool {
+func (a *account) postpones(cmd *commands.Command, args [][]byte) bool {
+	s := a.session
 	after := s.engine.options.After
 	if !cmd.Is(commands.LogsIn) || after == nil || s.req.resumed || s.tx.open || !givesPassword(args) {
 		return false
 	}
-	waitUs := s.reserveLogin(maxLoginWaitUs)
+	waitUs := a.reserveLogin(maxLoginWaitUs)
 	if s.req.admitted = waitUs <= maxLoginWaitUs; waitUs <= 0 || !s.req.admitted {
 		return false
 	}
@@ -82,36 +93,38 @@ func givesPassword(args [][]byte) bool {
 }
 
 // admitsLogin reports whether a login may compare the password now.
-func (s *Session) admitsLogin() bool {
-	if s.req.admitted {
-		s.req.admitted = false
+func (a *account) admitsLogin() bool {
+	if a.session.req.admitted {
+		a.session.req.admitted = false
 		return true
 	}
-	return s.reserveLogin(0) <= 0
+	return a.reserveLogin(0) <= 0
 }
 
-func (s *Session) reserveLogin(mostUs int64) (waitUs int64) {
+func (a *account) reserveLogin(mostUs int64) (waitUs int64) {
+	s := a.session
 	return s.engine.logins.Reserve(s.peer.Network, s.engine.clock.MonotonicUs(), mostUs)
 }
 
 // enter makes the session that of a user.
-func (s *Session) enter(u *acl.User) {
-	s.user.Store(u)
-	s.authenticated = true
+func (a *account) enter(u *acl.User) {
+	a.user.Store(u)
+	a.authenticated = true
 }
 
 // leave makes the session that of the default user, as a new connection's is.
-func (s *Session) leave() {
-	s.user.Store(s.engine.users.Default())
+func (a *account) leave() {
+	s := a.session
+	a.user.Store(s.engine.users.Default())
 	if s.peer.Owner {
-		s.user.Store(s.engine.owner)
+		a.user.Store(s.engine.owner)
 	}
-	s.authenticated = !s.needsPassword()
+	a.authenticated = !a.needsPassword()
 }
 
 // needsPassword reports whether a new session has to authenticate.
-func (s *Session) needsPassword() bool {
-	return !s.peer.Owner && !s.engine.users.Default().Rules().Open()
+func (a *account) needsPassword() bool {
+	return !a.session.peer.Owner && !a.session.engine.users.Default().Rules().Open()
 }
 
 // NeedsPassword reports whether clients have to authenticate: the default user has a
@@ -136,7 +149,7 @@ var (
 // of AUTH; a login that would have to wait is refused.
 func (e *Engine) LoginSession(p Peer, name, password string) (*Session, error) {
 	s := e.NewSession(p)
-	if err := s.loginFrom(name, password); err != nil {
+	if err := s.who.loginFrom(name, password); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -144,20 +157,20 @@ func (e *Engine) LoginSession(p Peer, name, password string) (*Session, error) {
 }
 
 // loginFrom is LoginSession for a session that is open.
-func (s *Session) loginFrom(name, password string) error {
+func (a *account) loginFrom(name, password string) error {
 	if name != "" || password != "" {
 		if name == "" {
 			name = acl.DefaultName
 		}
-		s.ctx.Args = [][]byte{[]byte("AUTH")}
-		switch reply := s.login(name, password); {
+		a.session.ctx.Args = [][]byte{[]byte("AUTH")}
+		switch reply := a.login(name, password); {
 		case reply.Str() == errManyLogins.Str():
 			return ErrManyLogins
 		case reply.IsError():
 			return ErrLogin
 		}
 	}
-	if !s.Authenticated() {
+	if !a.session.Authenticated() {
 		return ErrLogin
 	}
 	return nil
@@ -170,7 +183,7 @@ func (s *Session) Permits(args [][]byte) bool {
 	if cmd == nil || refusal.IsError() || !s.Authenticated() && !cmd.Is(commands.NoAuth) {
 		return false
 	}
-	r := s.restriction()
+	r := s.who.restriction()
 	return r == nil || r.Check(cmd, args).Reason == acl.Permitted
 }
 
@@ -191,7 +204,7 @@ func (e *Engine) AuthorizeScrape(p Peer, name, password string) error {
 	}
 	defer s.Close()
 	info := e.table.Own([]byte("info"))
-	if s.deny(info, [][]byte{[]byte("INFO")}).IsError() {
+	if s.who.deny(info, [][]byte{[]byte("INFO")}).IsError() {
 		return ErrScrapeRights
 	}
 	return nil

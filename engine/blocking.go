@@ -59,15 +59,15 @@ func (b *Blocked) Over() bool { return b.done.Load() }
 // sent. The reply is valid until the next Do.
 func (s *Session) Resume() resp.Value {
 	b := s.blocked.Load()
-	s.leaveQueues(b, false)
+	b.leaveQueues(false)
 	if b.postponed != nil {
-		return s.runPostponed(b)
+		return b.runPostponed()
 	}
 	if b.last {
 		s.closing = true
 	}
 	if pos, ok := s.engine.storage.End(); ok {
-		s.written = pos // what it was served is in another session's group
+		s.rec.written = pos // what it was served is in another session's group
 	}
 	if b.awaited != nil && b.awaited.forwarded != nil {
 		s.forward.countBound(b.awaited.forwarded)
@@ -145,7 +145,7 @@ func (b *Blocked) countFailure() {
 func (b *Blocked) end(reply resp.Value) {
 	s := b.session
 	s.edit(func(p *public) { p.blocked = false })
-	s.engine.stats.Blocked.Add(-1) // after edit, and so after the Add of showBlocked
+	s.engine.stats.Blocked.Add(-1) // after edit, and so after the Add of show
 	s.engine.stats.TimedWaits.Add(-b.timed())
 	if b.call != nil && b.call.timed {
 		s.engine.stats.Latency(b.cmd).Add(b.call.ranUs)
@@ -166,8 +166,8 @@ func (s *Session) block(w *commands.Wait, args [][]byte) {
 	b := &Blocked{session: s, cmd: s.ctx.Cmd, wait: w, silent: s.quiet()}
 	b.awaited, s.req.awaited = s.req.awaited, nil
 	b.waiter.Owner = b
-	b.call = s.suspendCall(args)
-	s.showBlocked(b)
+	b.call = s.calls.suspend(args)
+	b.show()
 	if b.awaited == nil {
 		s.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
 		return
@@ -208,9 +208,10 @@ func (b *Blocked) endOnPanic() {
 	}
 }
 
-// showBlocked sets the session's wait. A client that finds it in INFO's count finds
+// show sets the session's wait. A client that finds it in INFO's count finds
 // it in CLIENT LIST and can unblock it.
-func (s *Session) showBlocked(b *Blocked) {
+func (b *Blocked) show() {
+	s := b.session
 	s.edit(func(p *public) {
 		p.blocked = true
 		s.blocked.Store(b)
@@ -223,7 +224,8 @@ func (s *Session) showBlocked(b *Blocked) {
 // If another session has served it, that session holds one of the shards until it
 // has finished. Otherwise the removal can be left to Tick: a script may hold the
 // shards for long.
-func (s *Session) leaveQueues(b *Blocked, served bool) {
+func (b *Blocked) leaveQueues(served bool) {
+	s := b.session
 	st := s.engine.store
 	shards := b.waiter.Shards()
 	switch {
@@ -254,7 +256,7 @@ func (s *Session) stopWaiting() {
 		s.engine.stats.TimedWaits.Add(-b.timed())
 		b.awaited.cancel()
 	}
-	s.leaveQueues(b, !ours && !b.Over())
+	b.leaveQueues(!ours && !b.Over())
 	if b.postponed != nil {
 		s.engine.pause.finished(b)
 	}
@@ -295,10 +297,10 @@ func (s *Session) serveKey(k store.ReadyKey) {
 			group.SetEvent(own.Cmd.ChangeEvent())
 		}
 		own.Env.Record(group)
-		s.invalidate()
+		s.rec.invalidate()
 		s.EndCall()
 		b.reply = b.take(own, n)
-		s.invalidateServed(b.session, k)
+		s.rec.invalidateServed(b.session, k)
 		own.Env.Record(nil)
 		own.Settings = settings
 		s.req.served = append(s.req.served, b)

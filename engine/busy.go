@@ -100,7 +100,7 @@ func (s *Session) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 	s.begin()
 	s.req.locked = false
 	defer s.end(0)
-	return s.callMeasured(cmd, args)
+	return s.calls.measure(cmd, args)
 }
 
 // orphans are watches and waiters that their sessions no longer need, but could not

@@ -347,7 +347,7 @@ func clientKill(c *commands.Ctx) resp.Value {
 			if u == nil {
 				return resp.Error("ERR No such user '" + resp.CString(value) + "'")
 			}
-			filters["user"] = func(o *Session) bool { return o.user.Load() == u }
+			filters["user"] = func(o *Session) bool { return o.who.user.Load() == u }
 		case commands.EqualFold(word, "addr"):
 			filters["addr"] = func(o *Session) bool { return o.peer.Addr == value }
 		case commands.EqualFold(word, "laddr"):
@@ -454,7 +454,7 @@ func (s *Session) line(nowUs int64) string {
 	if p.lastCommand != nil {
 		last = p.lastCommand.Own().FullName()
 	}
-	user := s.user.Load().Name()
+	user := s.who.user.Load().Name()
 	if isMaster(s) {
 		user = "(superuser)"
 	}

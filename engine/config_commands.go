@@ -95,7 +95,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 // CONFIG RESETSTAT
 func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	c.Store.ResetStats()
-	caller(c).flush()
+	caller(c).calls.flush()
 	e.stats.Reset()
 	e.top.Reset()
 	if p := e.statsPrefixes.Load(); p != nil {

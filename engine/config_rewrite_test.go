@@ -30,7 +30,7 @@ func newConfigured(t *testing.T, text string) (e *Engine, s *Session, path strin
 	e = New(Options{Config: cfg, Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})})
 	require.NoError(t, e.LoadUsers())
 	s = e.NewSession(Peer{Owner: true})
-	s.user.Store(e.owner)
+	s.who.user.Store(e.owner)
 	t.Cleanup(s.Close)
 	return e, s, path
 }

@@ -97,13 +97,13 @@ func reset(c *commands.Ctx) resp.Value {
 	s.endWatch()
 	s.unsubscribe()
 	s.track(nil)
-	s.unmonitor()
+	s.seen.unmonitor()
 	s.proto = resp.RESP2
 	if s.replies != replySkip { // CLIENT REPLY SKIP skips RESET's reply, too
 		s.replies = replyOn
 	}
 	s.silent.Store(false)
-	s.leave()
+	s.who.leave()
 	c.DBIndex = 0
 	s.noTouch = false
 	s.edit(func(p *public) { p.name, p.noEvict, p.noTouch = "", false, false })
@@ -148,7 +148,7 @@ func hello(c *commands.Ctx) resp.Value {
 			at := len(c.Args) - len(rest)
 			c.Redact(at + 1)
 			c.Redact(at + 2)
-			if reply := s.login(string(rest[1]), string(rest[2])); reply.IsError() {
+			if reply := s.who.login(string(rest[1]), string(rest[2])); reply.IsError() {
 				return reply
 			}
 			rest = rest[3:]
@@ -162,7 +162,7 @@ func hello(c *commands.Ctx) resp.Value {
 			return resp.Error("ERR Syntax error in HELLO option '" + string(rest[0]) + "'")
 		}
 	}
-	if !s.authenticated {
+	if !s.who.authenticated {
 		return errHelloAuth
 	}
 	s.proto = proto

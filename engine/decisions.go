@@ -38,16 +38,16 @@ func (e *Engine) followStatsPrefixes() commands.PrefixIndex {
 
 // adopt makes settings those of the session. What it has counted by prefix belongs to
 // the earlier ones.
-func (s *Session) adopt(settings *commands.Settings) {
-	s.flushPrefixes()
-	s.ctx.Settings = settings
-	s.prefixes, _ = settings.StatsPrefixes.(*stats.Prefixes)
+func (m *calls) adopt(settings *commands.Settings) {
+	m.flushPrefixes()
+	m.session.ctx.Settings = settings
+	m.prefixes, _ = settings.StatsPrefixes.(*stats.Prefixes)
 }
 
 // flushPrefixes adds what the session has counted by prefix to the statistics.
-func (s *Session) flushPrefixes() {
-	if s.prefixes != nil {
-		s.prefixes.Add(s.id, &s.env.Tally.Prefixes)
+func (m *calls) flushPrefixes() {
+	if m.prefixes != nil {
+		m.prefixes.Add(m.session.id, &m.session.env.Tally.Prefixes)
 	}
 }
 
@@ -67,7 +67,7 @@ func (e *Engine) prefixDecisions() (prefixes []stats.PrefixDecisions, none, all 
 
 // RL.STATS [prefix [prefix ...]]
 func (e *Engine) rlStats(c *commands.Ctx) resp.Value {
-	caller(c).flush()
+	caller(c).calls.flush()
 	prefixes, _, all := e.prefixDecisions()
 	return stats.DecisionsReply(all, prefixes, c.Args[1:])
 }
@@ -98,7 +98,8 @@ func (e *Engine) Top(q commands.TopQuery) (report commands.TopReport, sampling u
 }
 
 // setTracer makes the handlers record decisions, or not.
-func (s *Session) setTracer(on bool) {
+func (w *watching) setTracer(on bool) {
+	s := w.session
 	s.env.Tracer = nil
 	if on {
 		s.env.Tracer = &s.engine.traces
@@ -106,13 +107,14 @@ func (s *Session) setTracer(on bool) {
 }
 
 // observe sets the observer of the command, script or EXEC that begins, if rl-doctor is on.
-func (s *Session) observe() {
-	if s.observer == nil {
-		s.observer = s.engine.doctor.NewClient(s.id, s.label)
+func (w *watching) observe() {
+	s := w.session
+	if w.observer == nil {
+		w.observer = s.engine.doctor.NewClient(s.id, s.label)
 	}
 	s.env.ObserveBy(nil)
-	if s.observer.Begin() {
-		s.env.ObserveBy(s.observer)
+	if w.observer.Begin() {
+		s.env.ObserveBy(w.observer)
 	}
 }
 

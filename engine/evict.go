@@ -123,7 +123,7 @@ func (s *Session) refuseWithoutMemory(cmd *commands.Command, args [][]byte) resp
 	exhausted := false
 	if s.engine.exceeds() {
 		s.EndCall() // the command before does not make room
-		exhausted = !s.engine.makeRoom(&s.group)
+		exhausted = !s.engine.makeRoom(&s.rec.group)
 	}
 	s.ctx.Mode.Set(commands.OutOfMemory, exhausted)
 	switch {

@@ -33,7 +33,7 @@ func (e *Engine) infoCommand() commands.Command {
 // INFO [section [section ...]]
 func (e *Engine) info(c *commands.Ctx) resp.Value {
 	report := info.NewReport(c.Args[1:])
-	caller(c).flush()
+	caller(c).calls.flush()
 	f := info.Facts{
 		NowUs: c.NowUs, StartUs: e.startUs, RunID: e.runID, Version: Version, Redis: RedisVersion,
 		Config: e.cfg.Config, Table: e.table, Stats: &e.stats,

@@ -89,7 +89,7 @@ func (e *Engine) memoryPurge(*commands.Ctx) resp.Value {
 
 // MEMORY STATS
 func (e *Engine) memoryStats(c *commands.Ctx) resp.Value {
-	caller(c).flush()
+	caller(c).calls.flush()
 	keys, busy := e.keyspaceFigures(c)
 	if busy != nil {
 		return resp.Error(busy.Reply)

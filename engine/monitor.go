@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/words"
@@ -40,6 +41,15 @@ func (m *monitors) remove(s *Session) {
 	m.watched.Store(len(m.sessions) > 0)
 }
 
+// watching is who sees the commands of a session: MONITOR, RL.TRACE and RL.DOCTOR. The session may itself be
+// a monitor.
+type watching struct {
+	session    *Session
+	monitoring bool
+	trace      *trace         // nil until there is a monitor
+	observer   *doctor.Client // nil until rl-doctor is on
+}
+
 // A trace is the commands that a command, script or EXEC has run, as MONITOR shows
 // them.
 type trace struct {
@@ -49,16 +59,17 @@ type trace struct {
 }
 
 // beginTrace traces the command, script or EXEC that begins, if there is a monitor.
-func (s *Session) beginTrace(watched bool) {
+func (w *watching) beginTrace(watched bool) {
+	s := w.session
 	s.env.ShowTo(nil)
 	if !watched {
 		return
 	}
-	if s.trace == nil {
-		s.trace = &trace{from: s.peer.shown()}
+	if w.trace == nil {
+		w.trace = &trace{from: s.peer.shown()}
 	}
-	s.trace.reset()
-	s.env.ShowTo(s.trace)
+	w.trace.reset()
+	s.env.ShowTo(w.trace)
 }
 
 // shown returns the client's address in MONITOR's lines.
@@ -116,8 +127,9 @@ func (t *trace) appendTo(b []byte, nowUs int64) []byte {
 
 // showTrace sends the trace of the command under way to the monitors. It is called
 // before the shards are unlocked.
-func (s *Session) showTrace() {
-	t, all := s.trace, &s.engine.monitors
+func (w *watching) showTrace() {
+	s := w.session
+	t, all := w.trace, &s.engine.monitors
 	if len(t.ends) == 0 || s.ctx.Retry { // a script that starts again
 		return
 	}
@@ -151,28 +163,29 @@ func monitor(c *commands.Ctx) resp.Value {
 	switch {
 	case s.subscriber.InExec:
 		return errMonitorInExec
-	case s.monitoring: // Redis answers nothing
+	case s.seen.monitoring: // Redis answers nothing
 		return resp.None
 	}
 	s.subscriber.Mail.Open()
 	if !s.quiet() { // before the first line
 		s.subscriber.Mail.Put(pubsub.NewMessage(resp.OK), 0)
 	}
-	s.monitoring = true
+	s.seen.monitoring = true
 	s.edit(func(p *public) { p.monitoring = true })
 	s.engine.monitors.add(s)
 	return resp.None
 }
 
 // unmonitor ends the effect of MONITOR.
-func (s *Session) unmonitor() {
-	if !s.monitoring {
+func (w *watching) unmonitor() {
+	s := w.session
+	if !w.monitoring {
 		return
 	}
 	s.engine.monitors.remove(s)
-	s.monitoring = false
+	w.monitoring = false
 	s.edit(func(p *public) { p.monitoring = false })
 }
 
 // Monitoring reports whether the session has called MONITOR.
-func (s *Session) Monitoring() bool { return s.monitoring }
+func (s *Session) Monitoring() bool { return s.seen.monitoring }

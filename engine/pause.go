@@ -214,7 +214,7 @@ func (p *pause) finished(b *Blocked) {
 // is blocked.
 func (p *pause) postpones(s *Session, cmd *commands.Command, args [][]byte) bool {
 	kind := pauseKind(p.kind.Load())
-	if kind == pauseNothing || s.req.resumed || s.monitoring || s.peer.Owner && s.follows == nil {
+	if kind == pauseNothing || s.req.resumed || s.seen.monitoring || s.peer.Owner && s.follows == nil {
 		return false
 	}
 	least := pauseAll
@@ -241,12 +241,13 @@ func (s *Session) postpone(c *postponedCommand, args [][]byte) *Blocked {
 	b := &Blocked{session: s, wait: &commands.Wait{TimedOut: resp.NullArray}, silent: true, postponed: c}
 	b.waiter.Owner = b
 	s.req.postponed = true
-	s.showBlocked(b)
+	b.show()
 	return b
 }
 
 // runPostponed runs a postponed command, unless its wait was ended.
-func (s *Session) runPostponed(b *Blocked) resp.Value {
+func (b *Blocked) runPostponed() resp.Value {
+	s := b.session
 	defer s.engine.pause.finished(b)
 	if !b.postponed.released {
 		return b.reply

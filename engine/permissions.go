@@ -7,12 +7,12 @@ import (
 )
 
 // restriction returns what limits the session's user, or nil if he may do everything.
-func (s *Session) restriction() *acl.Rules { return s.user.Load().Restriction() }
+func (a *account) restriction() *acl.Rules { return a.user.Load().Restriction() }
 
 // deny returns the error reply for a call that the user's rules do not permit and logs it, or
 // returns resp.None.
-func (s *Session) deny(cmd *commands.Command, args [][]byte) resp.Value {
-	r := s.restriction()
+func (a *account) deny(cmd *commands.Command, args [][]byte) resp.Value {
+	r := a.restriction()
 	if r == nil {
 		return resp.None
 	}
@@ -21,11 +21,11 @@ func (s *Session) deny(cmd *commands.Command, args [][]byte) resp.Value {
 		return resp.None
 	}
 	context := acl.Toplevel
-	if s.tx.open {
+	if a.session.tx.open {
 		context = acl.Multi
 	}
-	s.run.Cmd = cmd
-	s.logDenial(d, context, s.user.Load().Name())
+	a.session.calls.run.Cmd = cmd
+	a.logDenial(d, context, a.user.Load().Name())
 	switch d.Reason {
 	case acl.DeniedKey:
 		return errDeniedKey
@@ -36,13 +36,14 @@ func (s *Session) deny(cmd *commands.Command, args [][]byte) resp.Value {
 }
 
 // logDenial adds an entry about the session to ACL LOG and counts it.
-func (s *Session) logDenial(d acl.Denial, context, username string) {
+func (a *account) logDenial(d acl.Denial, context, username string) {
+	s := a.session
 	e := s.engine
 	nowUs := e.clock.NowUs()
 	s.edit(func(p *public) {
 		p.db, p.proto, p.lastUs = s.ctx.DBIndex, s.proto, nowUs
-		if s.run.Cmd != nil {
-			p.lastCommand = s.run.Cmd
+		if s.calls.run.Cmd != nil {
+			p.lastCommand = s.calls.run.Cmd
 		}
 	})
 	cause := acl.Cause{Reason: d.Reason, Context: context, Object: d.Object, Username: username}
@@ -50,8 +51,8 @@ func (s *Session) logDenial(d acl.Denial, context, username string) {
 }
 
 // denyInExec is deny for a queued command: its user may have lost the right since.
-func (s *Session) denyInExec(cmd *commands.Command, args [][]byte) resp.Value {
-	r := s.restriction()
+func (a *account) denyInExec(cmd *commands.Command, args [][]byte) resp.Value {
+	r := a.restriction()
 	if r == nil {
 		return resp.None
 	}
@@ -59,7 +60,7 @@ func (s *Session) denyInExec(cmd *commands.Command, args [][]byte) resp.Value {
 	if d.Reason == acl.Permitted {
 		return resp.None
 	}
-	s.logDenial(d, acl.Multi, s.user.Load().Name())
+	a.logDenial(d, acl.Multi, a.user.Load().Name())
 	return resp.Error("NOPERM ACLs rules changed between the moment the transaction was accumulated and " +
 		"the EXEC call. This command is no longer allowed for the following reason: " + execReasons[d.Reason])
 }
@@ -91,7 +92,7 @@ func (g *guard) RefuseCall(cmd *commands.Command, args [][]byte) (text string) {
 	if d.Reason == acl.Permitted {
 		return ""
 	}
-	g.session.logDenial(d, acl.Lua, g.session.user.Load().Name())
+	g.session.who.logDenial(d, acl.Lua, g.session.who.user.Load().Name())
 	return scriptReasons[d.Reason]
 }
 
@@ -111,9 +112,10 @@ func (g *guard) ReadsKey(cmd *commands.Command, args [][]byte, key string) bool 
 }
 
 // setGuard makes the handlers' context follow the rules that hold now.
-func (s *Session) setGuard(r *acl.Rules) {
-	s.guard = guard{s, r}
-	s.env.Guard = &s.guard
+func (a *account) setGuard(r *acl.Rules) {
+	s := a.session
+	a.guard = guard{s, r}
+	s.env.Guard = &a.guard
 	if r == nil {
 		s.env.Guard = nil
 	}

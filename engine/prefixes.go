@@ -93,7 +93,7 @@ func (s *Session) executeAgain(
 		if !s.engine.reclaimPrefix(full, c.NowMs, all) {
 			full.Refuse()
 			if s.env.Shown() {
-				s.showTrace() // end did not, because of Retry
+				s.seen.showTrace() // end did not, because of Retry
 			}
 			break
 		}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -98,52 +99,66 @@ func (r *recording) refreshLogged() {
 	r.want(effects.Logged, r.journal.Load() != nil || r.stream.Load() != nil)
 }
 
-// record starts recording what the session does to shards that it holds.
-func (s *Session) record(shards store.ShardSet, wanted effects.Flags) {
-	s.req.recording, s.req.notified = true, 0
-	s.group.Want(wanted)
-	s.env.Record(&s.group)
-	s.engine.store.Record(shards, &s.group)
+// A recorder records what the commands of a session change, as far as something wants it.
+type recorder struct {
+	session  *Session
+	group    effects.Group    // what the call under way changes, if it is on
+	on       bool             // the call is recorded
+	notified int              // how many of its changes were published as events
+	written  durable.Position // where the session's own writes end in the log
+	streamed int64            // where they end in the stream
 }
 
-// rerecord adapts to what has become wanted since the last command of an EXEC.
-func (s *Session) rerecord() {
+// begin starts recording what the session does to shards that it holds.
+func (r *recorder) begin(shards store.ShardSet, wanted effects.Flags) {
+	s := r.session
+	r.on, r.notified = true, 0
+	r.group.Want(wanted)
+	s.env.Record(&r.group)
+	s.engine.store.Record(shards, &r.group)
+}
+
+// adapt adapts to what has become wanted since the last command of an EXEC.
+func (r *recorder) adapt() {
+	s := r.session
 	switch wanted := s.engine.recording.wanted(); {
-	case !s.req.recording && wanted != 0:
-		s.record(^s.ctx.Unheld, wanted)
-	case s.req.recording && wanted != s.group.Wanted():
-		s.notify()
-		s.invalidate()
-		s.group.Want(wanted)
+	case !r.on && wanted != 0:
+		r.begin(^s.ctx.Unheld, wanted)
+	case r.on && wanted != r.group.Wanted():
+		r.notify()
+		r.invalidate()
+		r.group.Want(wanted)
 	}
 }
 
 // commit appends what was recorded to the journal.
-func (s *Session) commit(shards store.ShardSet) {
+func (r *recorder) commit(shards store.ShardSet) {
+	s := r.session
 	s.engine.store.Record(shards, nil)
 	s.env.Record(nil)
-	s.req.recording = false
-	s.appendGroup()
+	r.on = false
+	r.append()
 }
 
 // commitSoFar commits what the command under way has done, since what follows belongs to another role.
-func (s *Session) commitSoFar() {
-	if s.req.recording {
-		s.notify()
-		s.invalidate()
-		s.appendGroup()
-		s.req.notified = 0
+func (r *recorder) commitSoFar() {
+	if r.on {
+		r.notify()
+		r.invalidate()
+		r.append()
+		r.notified = 0
 	}
 }
 
-func (s *Session) appendGroup() {
+func (r *recorder) append() {
+	s := r.session
 	s.tracking.Out.Commit()
-	logged, streamed := s.engine.append(&s.group, s.ctx.NowMs)
+	logged, streamed := s.engine.append(&r.group, s.ctx.NowMs)
 	if logged > 0 {
-		s.written = s.engine.storage.Position(logged)
+		r.written = s.engine.storage.Position(logged)
 	}
 	if streamed > 0 {
-		s.streamed = streamed
+		r.streamed = streamed
 	}
 }
 
@@ -185,10 +200,10 @@ func (t *torn) any() bool { return t.shards.Load() != 0 }
 // blocked session is served.
 func (s *Session) drop(shards store.ShardSet, reply resp.Value) resp.Value {
 	c := &s.ctx
-	half := c.Cut == commands.CutHalf && (!s.req.recording || s.group.Len() > 0)
+	half := c.Cut == commands.CutHalf && (!s.rec.on || s.rec.group.Len() > 0)
 	c.Cut, c.Waiting = commands.CutNone, nil
 	if half {
-		s.group.Reset()
+		s.rec.group.Reset()
 		if !s.engine.torn.any() {
 			s.engine.log.Warn("a script that had written was ended: nothing of it is kept")
 		}

@@ -294,7 +294,7 @@ func (f *follower) Idle() { f.session.publish(Buffers{}) }
 // LIST.
 func (f *follower) Connected(up bool) {
 	if !up {
-		f.session.flush()
+		f.session.calls.flush()
 		f.session.setBuffers(Buffers{}, 0)
 		f.engine.sessions.remove(f.session)
 		return
@@ -367,7 +367,7 @@ func (f *follower) await(b *Blocked, stop <-chan struct{}) bool {
 			return false
 		}
 	}
-	f.session.leaveQueues(b, false)
+	b.leaveQueues(false)
 	return true
 }
 

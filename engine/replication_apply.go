@@ -17,7 +17,7 @@ func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 	s.tracking.Init(&e.tracking, s.id, &s.subscriber)
 	s.ctx.DBIndex = e.repl.stream.Status().DB
 	s.ctx.Mode.Set(commands.Replayed, true)
-	s.user.Store(e.owner)
+	s.who.user.Store(e.owner)
 	return s
 }
 
@@ -30,19 +30,19 @@ func (s *Session) apply(args [][]byte) error {
 	if cmd == nil || refusal.IsError() {
 		return fmt.Errorf("%w: the command %q: %s", replication.ErrForeign, args[0], refusal.Str())
 	}
-	if s.run.Cmd != cmd {
-		s.run.Flush(s.id, &s.engine.stats)
-		s.run.Cmd = cmd
+	if s.calls.run.Cmd != cmd {
+		s.calls.run.Flush(s.id, &s.engine.stats)
+		s.calls.run.Cmd = cmd
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
 		s.tx.queue(cmd, args)
 		return nil
 	}
 	reply := s.execute(cmd, args)
-	s.run.Calls++
+	s.calls.run.Calls++
 	s.EndCall()
-	if s.failed(&reply) {
-		s.run.Failed++
+	if s.calls.failed(&reply) {
+		s.calls.run.Failed++
 	}
 	if text := firstError(&reply); text != "" {
 		return fmt.Errorf("%w: the command %q fails here: %s", replication.ErrForeign, args[0], text)

@@ -91,7 +91,7 @@ func (e *Engine) replicaOf(c *commands.Ctx) resp.Value {
 	if e.repl.failover.Load() != nil {
 		return errReplicaOfNow
 	}
-	caller(c).commitSoFar()
+	caller(c).rec.commitSoFar()
 	if commands.EqualFold(c.Args[1], "no") && commands.EqualFold(c.Args[2], "one") {
 		e.promote()
 		return resp.OK
@@ -250,7 +250,7 @@ func (s *Session) endReplica() {
 }
 
 // Streamed returns the offset behind what the session last wrote to the stream for replicas, 0 if nothing.
-func (s *Session) Streamed() int64 { return s.streamed }
+func (s *Session) Streamed() int64 { return s.rec.streamed }
 
 // Replica reports whether the session is a replica: it is sent a stream, and is silent for long.
 func (s *Session) Replica() bool { return s.replica != nil }
@@ -276,7 +276,7 @@ func wait(c *commands.Ctx) resp.Value {
 	case timeoutMs < 0:
 		return commands.ErrTimeoutNegative
 	}
-	offset := s.streamed
+	offset := s.rec.streamed
 	acked := func() int64 {
 		n, _ := e.repl.master.Acked(offset)
 		return int64(n)

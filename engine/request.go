@@ -18,8 +18,6 @@ type request struct {
 
 	locked    bool           // it holds a shard
 	untouched store.ShardSet // its shards, if it does not count as use
-	recording bool           // what it changes is recorded
-	notified  int            // how many of its changes were published as events
 	served    []*Blocked     // sessions that it has served and not yet woken
 	awaited   *future        // see Await
 }

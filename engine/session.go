@@ -6,17 +6,13 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/replication"
-	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/effects"
 )
 
 // A Session is one client of an engine. Its methods belong to one goroutine unless
@@ -28,47 +24,35 @@ type Session struct {
 	req    request // under way, or the last one
 	ctx    commands.Ctx
 	env    commands.Env // of ctx
+	rec    recorder
+	who    account
+	seen   watching
+	calls  calls
 
-	user          atomic.Pointer[acl.User] // never nil; written by the session's goroutine
-	guard         guard                    // of the rules of env.Guard
-	authenticated bool
-	proto         int
-	tx            transaction
-	watch         *store.Watch
-	replies       replyMode
-	closing       bool
-	dead          atomic.Bool   // killed, see die
-	noTouch       bool          // CLIENT NO-TOUCH: reading does not count as use
-	group         effects.Group // what the call changes, if it is recording
-	subscribed    bool          // to any channel or pattern
-	subscriber    pubsub.Subscriber
-	before        []byte // messages to send before the reply of the command under way
-	tracking      tracking.Client
-	monitoring    bool
-	silent        atomic.Bool             // CLIENT REPLY OFF: MONITOR sends it nothing
-	trace         *trace                  // nil until there is a monitor
-	observer      *doctor.Client          // nil until rl-doctor is on
-	aborted       bool                    // see Aborted
-	affected      []*Session              // scratch of runEarlierFirst
-	blocked       atomic.Pointer[Blocked] // written by the session's goroutine; nil: it is not blocked
-	written       durable.Position        // where its own writes end in the log
-	streamed      int64                   // where they end in the stream
-	follows       *follower               // of the session that runs what a master sends
-	replica       *replication.Replica    // of a session that has sent PSYNC
-	said          replication.Said        // what it has said by REPLCONF
-	canceler      durable.Canceler        // see Cancel
-	canceled      bool                    // see Canceled
-	run           stats.Run               // calls of one command in a row, not yet in the statistics
-	last          lastCall                // the call under way, or the last one
-	prefixes      *stats.Prefixes         // those by which ctx.Tally counts; nil: none
-	random        uint32                  // state of the generator that picks which calls are timed
-	reads         int64                   // not yet in the statistics
-	readBytes     int64                   // likewise
-	output        atomic.Int64            // bytes of replies that the client has not read, see CountOutput
-	steps         store.Yielder           // of Step
-	leaving       atomic.Int64            // what it was evicted for, until it has closed
-	forward       *forwarding             // nil: there is no upstream
-	longArgs      int                     // see TakeLongArgs
+	proto      int
+	tx         transaction
+	watch      *store.Watch
+	replies    replyMode
+	closing    bool
+	dead       atomic.Bool // killed, see die
+	noTouch    bool        // CLIENT NO-TOUCH: reading does not count as use
+	subscribed bool        // to any channel or pattern
+	subscriber pubsub.Subscriber
+	before     []byte // messages to send before the reply of the command under way
+	tracking   tracking.Client
+	silent     atomic.Bool             // CLIENT REPLY OFF: MONITOR sends it nothing
+	aborted    bool                    // see Aborted
+	affected   []*Session              // scratch of runEarlierFirst
+	blocked    atomic.Pointer[Blocked] // written by the session's goroutine; nil: it is not blocked
+	follows    *follower               // of the session that runs what a master sends
+	replica    *replication.Replica    // of a session that has sent PSYNC
+	said       replication.Said        // what it has said by REPLCONF
+	canceler   durable.Canceler        // see Cancel
+	canceled   bool                    // see Canceled
+	output     atomic.Int64            // bytes of replies that the client has not read, see CountOutput
+	steps      store.Yielder           // of Step
+	leaving    atomic.Int64            // what it was evicted for, until it has closed
+	forward    *forwarding             // nil: there is no upstream
 
 	mu     sync.Mutex
 	public public // protected by mu
@@ -146,7 +130,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s := e.newSession(p)
 	e.sessions.add(s)
 	s.tracking.Init(&e.tracking, s.id, &s.subscriber)
-	s.random = uint32(s.id)
+	s.calls.random = uint32(s.id)
 	s.env.Sampler = commands.NewTopSampler(&e.top, s.id)
 	e.stats.Connections.Add(1)
 	return s
@@ -156,30 +140,36 @@ func (e *Engine) NewSession(p Peer) *Session {
 func (e *Engine) newSession(p Peer) *Session {
 	s := &Session{engine: e, peer: p, proto: resp.RESP2}
 	s.watch = &store.Watch{Owner: s}
+	s.connect()
 	s.subscriber.Owner, s.subscriber.Wake = s, p.Wake
 	s.subscriber.Mail.Init(&e.memory.mail)
 	s.ctx.Store = e.store
-	s.ctx.Env, s.env.Caller = &s.env, s
 	s.initOutput()
 	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
 	if e.places != nil {
 		s.forward = &forwarding{session: s, places: e.places}
 	}
-	s.leave()
+	s.who.leave()
 	nowUs := e.clock.NowUs()
 	s.public = public{name: p.Name, proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
 	return s
 }
 
+// connect makes the parts of the session and its Ctx know it.
+func (s *Session) connect() {
+	s.rec.session, s.who.session, s.seen.session, s.calls.session = s, s, s, s
+	s.ctx.Env, s.env.Caller = &s.env, s
+}
+
 // Close ends the session.
 func (s *Session) Close() {
-	s.flush()
+	s.calls.flush()
 	s.forward.close()
 	s.stopWaiting()
 	s.unwatch()
 	s.unsubscribe()
 	s.untrack()
-	s.unmonitor()
+	s.seen.unmonitor()
 	s.endReplica()
 	s.engine.broker.Release(&s.subscriber)
 	s.engine.sessions.remove(s)
@@ -193,7 +183,7 @@ func (s *Session) Proto() int { return s.proto }
 
 // Authenticated reports whether the session may run commands without the flag
 // NoAuth: it has given the password, or none is required any more.
-func (s *Session) Authenticated() bool { return s.authenticated || !s.needsPassword() }
+func (s *Session) Authenticated() bool { return s.who.authenticated || !s.who.needsPassword() }
 
 // Closing reports whether the connection is to be closed after the replies so far
 // have been sent.
@@ -263,28 +253,28 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 			return resp.None
 		}
 		if cmd = s.called(args); cmd == nil {
-			return s.refused(s.reject(nil, refusal))
+			return s.calls.refused(s.reject(nil, refusal))
 		}
 	}
-	if s.run.Cmd != cmd {
-		s.run.Flush(s.id, &s.engine.stats)
-		s.run.Cmd = cmd
+	if s.calls.run.Cmd != cmd {
+		s.calls.run.Flush(s.id, &s.engine.stats)
+		s.calls.run.Cmd = cmd
 	}
 	if !refusal.IsError() {
 		refusal = s.admit(cmd, args)
 	}
 	if refusal.IsError() {
-		s.run.Rejected++
-		return s.refused(s.reject(cmd, refusal))
+		s.calls.run.Rejected++
+		return s.calls.refused(s.reject(cmd, refusal))
 	}
-	if s.engine.pause.postpones(s, cmd, args) || s.postponesLogin(cmd, args) {
+	if s.engine.pause.postpones(s, cmd, args) || s.who.postpones(cmd, args) {
 		return resp.None
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
 		if s.forward != nil {
 			if refusal := s.forward.refuseQueued(cmd, args); refusal.IsError() {
-				s.run.Rejected++
-				return s.refused(s.reject(cmd, refusal))
+				s.calls.run.Rejected++
+				return s.calls.refused(s.reject(cmd, refusal))
 			}
 		}
 		s.EndCall()
@@ -297,9 +287,9 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 	} else {
 		reply = s.forward.execute(cmd, args)
 	}
-	s.run.Calls++ // only now, as in Redis: INFO does not count itself
-	if s.failed(&reply) {
-		s.run.Failed++
+	s.calls.run.Calls++ // only now, as in Redis: INFO does not count itself
+	if s.calls.failed(&reply) {
+		s.calls.run.Failed++
 	}
 	return reply
 }
@@ -422,7 +412,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	}
 	s.ctx.Unheld = ^shards
 	if wanted := s.engine.recording.wanted(); wanted != 0 {
-		s.record(shards, wanted)
+		s.rec.begin(shards, wanted)
 	}
 	if s.noTouch {
 		s.req.untouched = shards
@@ -436,7 +426,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	s.ctx.Mode.Set(commands.MayWait, cmd.Is(commands.Blocking))
 	s.ctx.Mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
 	s.ctx.Waiting = nil
-	reply := s.callMeasured(cmd, args)
+	reply := s.calls.measure(cmd, args)
 	if s.ctx.Cut != commands.CutNone {
 		return s.drop(shards, reply)
 	}
@@ -444,8 +434,8 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		s.block(w, args)
 	}
 	s.serve(shards)
-	s.notify()
-	s.invalidate()
+	s.rec.notify()
+	s.rec.invalidate()
 	s.collect()
 	return reply
 }
@@ -453,11 +443,11 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 // end unlocks the shards of a command, script or EXEC. Its changes are in the
 // journal before anybody can see them or receive a message about them.
 func (s *Session) end(shards store.ShardSet) {
-	recorded := s.req.recording
+	recorded := s.rec.on
 	if recorded {
-		s.notify()
-		s.invalidate()
-		s.commit(shards)
+		s.rec.notify()
+		s.rec.invalidate()
+		s.rec.commit(shards)
 		if s.engine.tracks() {
 			s.tracking.Out.Evict(shards)
 		}
@@ -467,7 +457,7 @@ func (s *Session) end(shards store.ShardSet) {
 		s.follows.commit()
 	}
 	if s.env.Shown() {
-		s.showTrace()
+		s.seen.showTrace()
 	}
 	for _, b := range s.req.served {
 		b.countEnd(&b.reply)
@@ -490,23 +480,23 @@ func (s *Session) begin() {
 	c := &s.ctx
 	var monotonicUs int64
 	c.NowUs, monotonicUs = s.engine.clock.Read()
-	s.openCall(monotonicUs)
+	s.calls.open(monotonicUs)
 	c.NowMs = c.NowUs / 1000
 	if settings := s.engine.settings.Load(); settings != c.Settings {
-		s.adopt(settings)
+		s.calls.adopt(settings)
 	}
-	if r := s.restriction(); r != s.guard.rules {
-		s.setGuard(r)
+	if r := s.who.restriction(); r != s.who.guard.rules {
+		s.who.setGuard(r)
 	}
 	if on := s.engine.traces.On(); on != (s.env.Tracer != nil) {
-		s.setTracer(on)
+		s.seen.setTracer(on)
 	}
 	s.env.Preserve(s.engine.store.Snapshot() != nil)
 	if watched := s.engine.monitors.watched.Load(); watched || s.env.Shown() {
-		s.beginTrace(watched)
+		s.seen.beginTrace(watched)
 	}
 	if s.env.Observed() || s.engine.doctor.On() {
-		s.observe()
+		s.seen.observe()
 	}
 }
 
@@ -516,7 +506,7 @@ func (s *Session) handle(cmd *commands.Command, args [][]byte) resp.Value {
 	c.Call(cmd, args)
 	c.Proto = s.proto
 	if len(args) >= longCall {
-		s.longArgs += len(args)
+		s.calls.longArgs += len(args)
 	}
 	if s.req.locked {
 		c.Use(c.DBIndex)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/slowlog"
+	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -30,121 +31,136 @@ type lastCall struct {
 	timed    bool  // of a call that waits: it is of the sample that is timed
 }
 
+// calls is what a session counts and measures of its calls, until the statistics have it.
+type calls struct {
+	session   *Session
+	run       stats.Run // calls of one command in a row
+	last      lastCall
+	random    uint32          // state of the generator that picks which calls are timed
+	prefixes  *stats.Prefixes // those by which Env.Tally counts; nil: none
+	reads     int64           // from the client
+	readBytes int64
+	longArgs  int // see TakeLongArgs
+}
+
 // longCall is how many arguments a call has at least that is long by their number.
 const longCall = 256
 
 // TakeLongArgs returns how many arguments the long calls had that have run since it was called last, those of
 // EXEC among them. What such a call does takes about a microsecond for each.
 func (s *Session) TakeLongArgs() (n int) {
-	if n = s.longArgs; n > 0 {
-		s.longArgs = 0
+	if n = s.calls.longArgs; n > 0 {
+		s.calls.longArgs = 0
 	}
 	return n
 }
 
-// openCall is called with the reading that every call makes when it begins.
-func (s *Session) openCall(monotonicUs int64) {
-	s.closeCall(monotonicUs)
-	s.last.startUs = monotonicUs
+// open is called with the reading that every call makes when it begins.
+func (m *calls) open(monotonicUs int64) {
+	m.close(monotonicUs)
+	m.last.startUs = monotonicUs
 }
 
 // EndCall reads the clock if the last call is open. The connection calls it before it
 // waits for anything else than the next command, such as its client.
 func (s *Session) EndCall() {
-	if s.last.cmd == nil {
+	if s.calls.last.cmd == nil {
 		return
 	}
 	nowUs, monotonicUs := s.engine.clock.Read()
-	s.last.endedUs = nowUs
-	s.closeCall(monotonicUs)
-	s.last.args = nil // they keep the connection's buffer
+	s.calls.last.endedUs = nowUs
+	s.calls.close(monotonicUs)
+	s.calls.last.args = nil // they keep the connection's buffer
 }
 
-// endedUs returns the reading of EndCall, or a new one.
-func (s *Session) endedUs() int64 {
-	nowUs := s.last.endedUs
-	if s.last.endedUs = 0; nowUs == 0 {
-		nowUs = s.engine.clock.NowUs()
+// endUs returns the reading of EndCall, or a new one.
+func (m *calls) endUs() int64 {
+	nowUs := m.last.endedUs
+	if m.last.endedUs = 0; nowUs == 0 {
+		nowUs = m.session.engine.clock.NowUs()
 	}
 	return nowUs
 }
 
-// closeCall ends the last call, if it is open.
-func (s *Session) closeCall(monotonicUs int64) {
-	l := &s.last
+// close ends the last call, if it is open.
+func (m *calls) close(monotonicUs int64) {
+	l := &m.last
 	cmd := l.cmd
 	if cmd == nil {
 		return
 	}
 	l.cmd = nil
-	if us := monotonicUs - l.startUs; us >= s.engine.slow.attentionUs.Load() {
-		s.slow(cmd, l.args, us)
+	if us := monotonicUs - l.startUs; us >= m.session.engine.slow.attentionUs.Load() {
+		m.slow(cmd, l.args, us)
 	}
 }
 
 // slow logs a call that has ended.
-func (s *Session) slow(cmd *commands.Command, args [][]byte, us int64) {
-	redacted := s.ctx.Redacted
-	s.engine.slowCall(cmd, us, func() slowlog.Entry { return s.slowEntry(slowlog.Args(args, redacted)) })
+func (m *calls) slow(cmd *commands.Command, args [][]byte, us int64) {
+	redacted := m.session.ctx.Redacted
+	m.session.engine.slowCall(cmd, us, func() slowlog.Entry { return m.entry(slowlog.Args(args, redacted)) })
 }
 
-// callMeasured calls a command and leaves it open, or reads the clock at once if that
+// measure calls a command and leaves it open, or reads the clock at once if that
 // does not bound its duration, or if the call is of the sample that is timed.
-func (s *Session) callMeasured(cmd *commands.Command, args [][]byte) resp.Value {
+func (m *calls) measure(cmd *commands.Command, args [][]byte) resp.Value {
+	s := m.session
 	if s.forward != nil && s.forward.measured {
 		return s.handle(cmd, args)
 	}
-	timed := s.isTimed(cmd)
+	timed := m.isTimed(cmd)
 	reply := s.handle(cmd, args)
 	if s.ctx.Retry || s.ctx.Waiting != nil {
-		s.last.timed = timed
+		m.last.timed = timed
 		return reply // it runs again, or block goes on
 	}
 	attentionUs := s.engine.slow.attentionUs.Load()
 	switch {
 	case timed, attentionUs < exactBelowUs, attentionUs != never && !s.peer.KeepsArgs:
-		s.endNow(cmd, args, timed)
+		m.endNow(cmd, args, timed)
 	case attentionUs != never:
-		s.last.cmd, s.last.args = cmd, args
+		m.last.cmd, m.last.args = cmd, args
 	}
 	return reply
 }
 
 // endNow ends the call under way.
-func (s *Session) endNow(cmd *commands.Command, args [][]byte, timed bool) {
+func (m *calls) endNow(cmd *commands.Command, args [][]byte, timed bool) {
+	s := m.session
 	if !timed && s.peer.Owner && !s.engine.slow.measures(cmd) {
 		return
 	}
-	us := s.engine.clock.MonotonicUs() - s.last.startUs
+	us := s.engine.clock.MonotonicUs() - m.last.startUs
 	if timed {
 		s.engine.stats.Latency(cmd).Add(us)
 	}
 	if us >= s.engine.slow.attentionUs.Load() {
-		s.slow(cmd, args, us)
+		m.slow(cmd, args, us)
 	}
 }
 
-// callNested calls a command of EXEC. Each begins when the one before has ended, so the
+// nested calls a command of EXEC. Each begins when the one before has ended, so the
 // clock is read once for each.
-func (s *Session) callNested(cmd *commands.Command, args [][]byte) resp.Value {
-	timed := s.isTimed(cmd)
+func (m *calls) nested(cmd *commands.Command, args [][]byte) resp.Value {
+	s := m.session
+	timed := m.isTimed(cmd)
 	attentionUs := s.engine.slow.attentionUs.Load()
 	switch {
 	case attentionUs != never:
 	case timed:
-		s.last.nestedUs = s.engine.clock.MonotonicUs()
+		m.last.nestedUs = s.engine.clock.MonotonicUs()
 	default:
 		return s.handle(cmd, args)
 	}
 	reply := s.handle(cmd, args)
 	endUs := s.engine.clock.MonotonicUs()
-	us := endUs - s.last.nestedUs
-	s.last.nestedUs = endUs
+	us := endUs - m.last.nestedUs
+	m.last.nestedUs = endUs
 	if timed {
 		s.engine.stats.Latency(cmd).Add(us)
 	}
 	if us >= attentionUs {
-		s.slow(cmd, args, us)
+		m.slow(cmd, args, us)
 	}
 	return reply
 }
@@ -166,7 +182,7 @@ func (s *Session) waitBegins() waiting {
 // ends ends the wait.
 func (w waiting) ends() {
 	if w.session != nil {
-		w.session.last.startUs += w.session.engine.clock.MonotonicUs() - w.startUs
+		w.session.calls.last.startUs += w.session.engine.clock.MonotonicUs() - w.startUs
 	}
 }
 

@@ -14,8 +14,8 @@ func (s *Session) Subscriber() *pubsub.Subscriber { return &s.subscriber }
 func (s *Session) AcquireBroker() *pubsub.Broker {
 	b := &s.engine.broker
 	b.Acquire(&s.subscriber)
-	if s.req.recording {
-		s.req.notified = b.PublishEvents(&s.subscriber, &s.group, s.req.notified)
+	if s.rec.on {
+		s.rec.notified = b.PublishEvents(&s.subscriber, &s.rec.group, s.rec.notified)
 	}
 	return b
 }
@@ -23,10 +23,10 @@ func (s *Session) AcquireBroker() *pubsub.Broker {
 // BeforePublish is for package pubsub. Keys that have changed before a message is
 // published are invalidated before it. Replicas get it too.
 func (s *Session) BeforePublish(db int, args [][]byte) {
-	s.invalidate()
+	s.rec.invalidate()
 	s.tracking.Out.SendBeforeReply()
-	if s.req.recording && s.engine.recording.stream.Load() != nil {
-		s.group.Message(db, args...)
+	if s.rec.on && s.engine.recording.stream.Load() != nil {
+		s.rec.group.Message(db, args...)
 	}
 }
 
@@ -47,9 +47,9 @@ func (s *Session) unsubscribe() {
 }
 
 // notify publishes the events of what the command under way has changed so far.
-func (s *Session) notify() {
-	if s.req.recording && pubsub.HasEvents(&s.group, s.req.notified) {
-		s.AcquireBroker()
+func (r *recorder) notify() {
+	if r.on && pubsub.HasEvents(&r.group, r.notified) {
+		r.session.AcquireBroker()
 	}
 }
 

@@ -6,24 +6,26 @@ import (
 )
 
 // flush adds what the session has counted to the statistics.
-func (s *Session) flush() {
+func (m *calls) flush() {
+	s := m.session
 	all := &s.engine.stats
-	if s.reads > 0 {
-		all.Traffic.AddReads(s.id, s.reads, s.readBytes)
-		s.readBytes, s.reads = 0, 0
+	if m.reads > 0 {
+		all.Traffic.AddReads(s.id, m.reads, m.readBytes)
+		m.readBytes, m.reads = 0, 0
 	}
-	s.run.Flush(s.id, all)
+	m.run.Flush(s.id, all)
 	t := &s.env.Tally
 	for i := range t.Nested {
 		all.Add(s.id, &t.Nested[i])
 	}
 	t.Nested = t.Nested[:0]
 	all.AddDecisions(s.id, t.Decisions)
-	s.flushPrefixes() // after the totals, see prefixDecisions
+	m.flushPrefixes() // after the totals, see prefixDecisions
 }
 
 // failed counts the errors of a reply and reports whether the call has failed.
-func (s *Session) failed(reply *resp.Value) bool {
+func (m *calls) failed(reply *resp.Value) bool {
+	s := m.session
 	by := s.ctx.Errors
 	s.ctx.Errors = commands.ErrorsUncounted
 	switch {
@@ -37,27 +39,27 @@ func (s *Session) failed(reply *resp.Value) bool {
 }
 
 // refused counts an error reply and returns it.
-func (s *Session) refused(refusal resp.Value) resp.Value {
-	s.engine.stats.Errors.Count(refusal.Str())
+func (m *calls) refused(refusal resp.Value) resp.Value {
+	m.session.engine.stats.Errors.Count(refusal.Str())
 	return refusal
 }
 
 // isTimed reports whether to time the call under way: always if the command scans
 // the keyspace, and its first call; otherwise one in sixteen at random, so that no
 // pipeline's rhythm hides a command.
-func (s *Session) isTimed(cmd *commands.Command) bool {
+func (m *calls) isTimed(cmd *commands.Command) bool {
 	if cmd.Locks == nil && cmd.Flags&commands.AllShards != 0 {
 		return true
 	}
-	s.random = s.random*1664525 + 1013904223
-	return s.random>>28 == 0 || s.run.Calls == 0 && !s.engine.stats.Latency(cmd).Timed()
+	m.random = m.random*1664525 + 1013904223
+	return m.random>>28 == 0 || m.run.Calls == 0 && !m.session.engine.stats.Latency(cmd).Timed()
 }
 
 // CountRead counts a read of n bytes from the client. The statistics have it at the
 // end of the batch.
 func (s *Session) CountRead(n int) {
-	s.readBytes += int64(n)
-	s.reads++
+	s.calls.readBytes += int64(n)
+	s.calls.reads++
 	if s.replica != nil {
 		s.replica.Heard(s.engine.clock.MonotonicUs())
 	}
@@ -96,12 +98,12 @@ func (s *Session) publish(b Buffers) {
 	if s.tx.open {
 		p.queued = len(s.tx.queued)
 	}
-	if s.run.Cmd != nil {
-		p.lastCommand = s.run.Cmd
+	if s.calls.run.Cmd != nil {
+		p.lastCommand = s.calls.run.Cmd
 	}
-	p.lastUs = s.endedUs()
+	p.lastUs = s.calls.endUs()
 	s.countBuffers(p, b, s.tx.bytes())
-	s.flush()
+	s.calls.flush()
 	if s.blocked.Load() == nil { // otherwise the session that serves it uses ctx
 		s.ctx.Reset() // an idle client keeps no large reply
 	}
@@ -109,7 +111,7 @@ func (s *Session) publish(b Buffers) {
 
 // Count adds the commands that have run to the statistics. It is the part of
 // Publish that sessions need which no other session sees.
-func (s *Session) Count() { s.flush() }
+func (s *Session) Count() { s.calls.flush() }
 
 // view returns what other sessions can see of this one.
 func (s *Session) view() public {

@@ -68,7 +68,7 @@ func (e *Engine) sampleGC() {
 //
 // Of a container the subcommands are shown. Names that are no commands are ignored.
 func (e *Engine) latencyHistogram(c *commands.Ctx) resp.Value {
-	caller(c).flush()
+	caller(c).calls.flush()
 	var out []resp.Value
 	add := func(cmd *commands.Command) {
 		if h := latency.Histogram(&e.stats, cmd); cmd.Own() == cmd && h.Kind() == resp.KindMap {
@@ -140,9 +140,9 @@ func (e *Engine) scriptCallTime(c *commands.Ctx, us int64, sampled bool) {
 	})
 }
 
-// slowEntry returns an entry about a call of the session.
-func (s *Session) slowEntry(args []string) slowlog.Entry {
-	return slowlog.Entry{Args: args, Addr: s.peer.Addr, Name: s.view().name}
+// entry returns an entry about a call of the session.
+func (m *calls) entry(args []string) slowlog.Entry {
+	return slowlog.Entry{Args: args, Addr: m.session.peer.Addr, Name: m.session.view().name}
 }
 
 // A blockedCall is a call that waits. It is logged when it was served, with the time that
@@ -155,16 +155,17 @@ type blockedCall struct {
 	ranUs   int64    // before the wait, and after it when it has ended
 }
 
-// suspendCall ends the call under way, which waits now. It returns nil if nobody is
+// suspend ends the call under way, which waits now. It returns nil if nobody is
 // interested in its duration.
-func (s *Session) suspendCall(args [][]byte) *blockedCall {
+func (m *calls) suspend(args [][]byte) *blockedCall {
+	s := m.session
 	e := s.engine
 	slow := e.slow.attentionUs.Load() != never
-	if !slow && !s.last.timed {
+	if !slow && !m.last.timed {
 		return nil
 	}
-	us := e.clock.MonotonicUs() - s.last.startUs
-	call := &blockedCall{timed: s.last.timed, startUs: s.last.startUs, ranUs: us}
+	us := e.clock.MonotonicUs() - m.last.startUs
+	call := &blockedCall{timed: m.last.timed, startUs: m.last.startUs, ranUs: us}
 	if slow {
 		e.event(eventOf(s.ctx.Cmd), us)
 		call.args = slowlog.Args(args, s.ctx.Redacted)
@@ -203,5 +204,5 @@ func (b *Blocked) log(us int64) {
 	if b.call.args == nil || b.cmd.Is(commands.SkipSlowlog) {
 		return
 	}
-	b.session.engine.logSlow(us, func() slowlog.Entry { return b.session.slowEntry(b.call.args) })
+	b.session.engine.logSlow(us, func() slowlog.Entry { return b.session.calls.entry(b.call.args) })
 }

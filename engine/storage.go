@@ -39,12 +39,9 @@ func (e *Engine) newStorage() *durable.Storage {
 		Settings: e.settings.Load,
 		Replay: func() *commands.Ctx {
 			s := &Session{engine: e, peer: Peer{Owner: true}, proto: resp.RESP2, watch: new(store.Watch)}
-			s.env.Caller = s
+			s.connect()
 			s.env.Preserve(true)
-			s.ctx = commands.Ctx{
-				Scope: commands.Scope{Store: e.store, Env: &s.env},
-				Proto: s.proto, Mode: commands.Replayed,
-			}
+			s.ctx.Store, s.ctx.Proto, s.ctx.Mode = e.store, s.proto, commands.Replayed
 			return &s.ctx
 		},
 		RedisVersion: RedisVersion,
@@ -75,7 +72,7 @@ func (e *Engine) Load(begun func()) error {
 // session's replies depend on is on disk. If it returns an error, replies that
 // have not been sent must not be. It returns nil to a session that has written
 // nothing which is not on disk, even while the log fails: reading goes on.
-func (s *Session) WaitDurable() error { return s.engine.storage.WaitDurable(s.written, s.canceler) }
+func (s *Session) WaitDurable() error { return s.engine.storage.WaitDurable(s.rec.written, s.canceler) }
 
 // WaitDurable is like Session.WaitDurable, for a session whose Written was written
 // and which may be in use again.
@@ -101,7 +98,7 @@ func (s *Session) InExec() bool { return s.subscriber.InExec }
 
 // Written returns where the session's own writes end in the log. It is for package
 // durable.
-func (s *Session) Written() durable.Position { return s.written }
+func (s *Session) Written() durable.Position { return s.rec.written }
 
 // refuseWithoutDisk refuses what writes while changes cannot be kept.
 func (s *Session) refuseWithoutDisk(cmd *commands.Command, args [][]byte) resp.Value {

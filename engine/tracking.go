@@ -66,7 +66,7 @@ func (s *Session) track(next *tracking.Mode) {
 	s.countNames()
 	s.env.AfterReads(nil)
 	if next != nil && !next.Broadcast() {
-		s.env.AfterReads(s.recordRead)
+		s.env.AfterReads(s.rec.read)
 	}
 }
 
@@ -87,14 +87,15 @@ func (s *Session) endCaching(args [][]byte) {
 	}
 }
 
-// recordRead adds the keys of a command that has read them to the table. Their
+// read adds the keys of a command that has read them to the table. Their
 // shards must be locked. As in Redis, a script that calls any command which reads
 // has read all of its own keys, too.
-func (s *Session) recordRead(cmd *commands.Command, args [][]byte) {
+func (r *recorder) read(cmd *commands.Command, args [][]byte) {
+	s := r.session
 	if !s.tracking.Records() || isScript(cmd) {
 		return
 	}
-	s.invalidate() // the changes before this read
+	r.invalidate() // the changes before this read
 	s.tracking.Read(cmd, args)
 	if c := &s.ctx; isScript(c.Cmd) {
 		s.tracking.Read(c.Cmd, c.Args)
@@ -106,9 +107,10 @@ func isScript(cmd *commands.Command) bool { return cmd.Is(commands.SkipMonitor) 
 
 // invalidate adds what the session's command has changed so far to its
 // invalidations.
-func (s *Session) invalidate() {
-	if s.req.recording && s.tracking.Out.Missed(&s.group) {
-		s.tracking.Out.Add(&s.group, tracking.Author{
+func (r *recorder) invalidate() {
+	s := r.session
+	if r.on && s.tracking.Out.Missed(&r.group) {
+		s.tracking.Out.Add(&r.group, tracking.Author{
 			Client: &s.subscriber, Script: isScript(s.ctx.Cmd), Scan: s.ctx.Cmd.Is(commands.AllShards),
 		})
 	}
@@ -117,9 +119,10 @@ func (s *Session) invalidate() {
 // invalidateServed is invalidate for changes on behalf of session to, which was
 // blocked on a key. As in Redis, the author in BCAST mode is the session that has
 // pushed to the key.
-func (s *Session) invalidateServed(to *Session, k store.ReadyKey) {
-	if s.req.recording && s.tracking.Out.Missed(&s.group) {
-		s.tracking.Out.Add(&s.group, tracking.Author{
+func (r *recorder) invalidateServed(to *Session, k store.ReadyKey) {
+	s := r.session
+	if r.on && s.tracking.Out.Missed(&r.group) {
+		s.tracking.Out.Add(&r.group, tracking.Author{
 			Client: &to.subscriber, Filled: k.Key, Giver: &s.subscriber,
 		})
 	}

@@ -215,17 +215,17 @@ func exec(c *commands.Ctx) resp.Value {
 	}()
 	withoutHead := s.quiet()
 	replies := c.Build(len(tx.queued))
-	s.last.nestedUs = s.last.startUs
+	s.calls.last.nestedUs = s.calls.last.startUs
 	for i := range tx.queued {
 		q := &tx.queued[i]
 		proto := s.proto
-		s.rerecord()
+		s.rec.adapt()
 		reply := s.callQueued(q)
 		if c.Cut != commands.CutNone {
 			return s.cutExec(reply)
 		}
 		c.Mode.Set(commands.Follows, true)
-		c.CountNested(q.cmd, false, s.failed(&reply))
+		c.CountNested(q.cmd, false, s.calls.failed(&reply))
 		if s.quiet() {
 			reply = resp.None
 		}
@@ -236,8 +236,8 @@ func exec(c *commands.Ctx) resp.Value {
 			}
 			c.Proto = s.proto
 		}
-		s.notify()
-		s.invalidate()
+		s.rec.notify()
+		s.rec.invalidate()
 		if s.subscriber.HasInline() {
 			// As in Redis 7.0, what the command has sent to its own session precedes
 			// its reply, within the array.
@@ -257,10 +257,10 @@ func exec(c *commands.Ctx) resp.Value {
 
 // callQueued calls a queued command, unless its user may not run it any more.
 func (s *Session) callQueued(q *queuedCommand) resp.Value {
-	if refusal := s.denyInExec(q.cmd, q.args); refusal.IsError() {
+	if refusal := s.who.denyInExec(q.cmd, q.args); refusal.IsError() {
 		return refusal
 	}
-	return s.callNested(q.cmd, q.args)
+	return s.calls.nested(q.cmd, q.args)
 }
 
 // cutExec returns EXEC's reply if a script was killed because the process ends. The

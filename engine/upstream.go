@@ -131,9 +131,9 @@ func (f *forwarding) show(place call.Place, cmd *commands.Command, args [][]byte
 	if place != call.Slot && place != call.Alone && place != call.Waits || cmd.Is(commands.SkipMonitor) {
 		return
 	}
-	s.beginTrace(true)
-	s.trace.Called(&s.ctx, args)
-	s.showTrace()
+	s.seen.beginTrace(true)
+	s.seen.trace.Called(&s.ctx, args)
+	s.seen.showTrace()
 }
 
 // newCall returns a call that is run at once.
@@ -260,7 +260,7 @@ func (f *forwarding) appendReplies(out *forwardedReplies) {
 // countError counts the failure of a call that dispatch has counted as one that succeeded.
 func (f *forwarding) countError(c *call.Call) {
 	s := f.session
-	s.run.Flush(s.id, &s.engine.stats)
+	s.calls.run.Flush(s.id, &s.engine.stats)
 	s.engine.stats.Add(s.id, &commands.CallCount{Cmd: c.Cmd, Failed: 1})
 }
 
@@ -271,12 +271,12 @@ func (f *forwarding) run() {
 	s.engine.options.Upstream.Run(f.calls)
 	us := s.engine.clock.MonotonicUs() - startUs
 	for _, c := range f.calls {
-		if s.isTimed(c.Cmd) {
+		if s.calls.isTimed(c.Cmd) {
 			s.engine.stats.Latency(c.Cmd).Add(us)
 		}
 	}
 	if us >= s.engine.slow.attentionUs.Load() {
-		s.slow(f.calls[0].Cmd, f.calls[0].Args, us)
+		s.calls.slow(f.calls[0].Cmd, f.calls[0].Args, us)
 	}
 }
 
@@ -341,9 +341,9 @@ func (f *forwarding) countDecided(c *call.Call) {
 	x.NowUs = s.engine.clock.NowUs()
 	x.NowMs = x.NowUs / 1000
 	if settings := s.engine.settings.Load(); settings != x.Settings {
-		s.adopt(settings)
+		s.calls.adopt(settings)
 	}
-	s.setTracer(s.engine.traces.On())
+	s.seen.setTracer(s.engine.traces.On())
 	selected, db := x.DBIndex, c.DB
 	at := 0
 	for i := range c.Decided {

@@ -189,7 +189,7 @@ func (f *forwarding) placeQueue() (forwarded bool, refusal resp.Value) {
 	var here *commands.Command
 	for i := range s.tx.queued {
 		q := &s.tx.queued[i]
-		if refusal := s.denyInExec(q.cmd, q.args); refusal.IsError() {
+		if refusal := s.who.denyInExec(q.cmd, q.args); refusal.IsError() {
 			text := withoutCode(refusal.Str())
 			return false, resp.Error("EXECABORT Transaction discarded because of: " + text)
 		}
@@ -222,7 +222,7 @@ func (f *forwarding) await(cmd *commands.Command, args [][]byte) resp.Value {
 		timedOut = resp.Null
 	}
 	s.ctx.Cmd = cmd
-	s.last.startUs = s.engine.clock.MonotonicUs()
+	s.calls.last.startUs = s.engine.clock.MonotonicUs()
 	reply := s.Await(0, func(over <-chan struct{}) resp.Value {
 		s.engine.options.Upstream.Await(c, over)
 		return f.replyOf(c)

@@ -118,7 +118,7 @@ func (e *Engine) loadUsers() (errs []error) {
 // reply.
 func (s *Session) cutUsers(deleted []*acl.User) {
 	if len(deleted) > 0 {
-		s.kill(func(o *Session) bool { return slices.Contains(deleted, o.user.Load()) })
+		s.kill(func(o *Session) bool { return slices.Contains(deleted, o.who.user.Load()) })
 	}
 }
 
@@ -135,7 +135,7 @@ func (s *Session) cutSubscribers(u *acl.User, before *acl.Rules) {
 	}) {
 		cut[owner] = true
 	}
-	s.kill(func(o *Session) bool { return cut[o] && o.user.Load() == u })
+	s.kill(func(o *Session) bool { return cut[o] && o.who.user.Load() == u })
 }
 
 var errNoACLFile = resp.Error("ERR This Redis instance is not configured to use an ACL file. You may want " +
