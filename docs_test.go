@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/race"
 )
 
 // A tree is what pages and comments may refer to.
@@ -51,9 +52,15 @@ var (
 // elsewhere are names that pages and comments take from other programs.
 var elsewhere = []string{"TestConfiguration", "out.md", "table.md"}
 
+// notOurs are directories with what git or a build has written.
+var notOurs = []string{".git", ".bin", ".venv", "node_modules", "out", "target"}
+
 // readTree reads the files below the working directory, except for this one.
 func readTree(t *testing.T) *tree {
 	t.Helper()
+	if race.Enabled {
+		t.Skip("one goroutine matches patterns, which takes minutes under the race detector")
+	}
 	tr := &tree{
 		paths: map[string]bool{}, bases: map[string][]string{}, tests: map[string][]string{},
 		words: map[string]bool{}, declared: map[string]bool{},
@@ -63,7 +70,7 @@ func readTree(t *testing.T) *tree {
 		if err != nil {
 			return err
 		}
-		if e.IsDir() && slices.Contains([]string{".git", "node_modules", "out", ".venv"}, e.Name()) {
+		if e.IsDir() && slices.Contains(notOurs, e.Name()) {
 			return filepath.SkipDir
 		}
 		tr.addPath(name)

@@ -12,6 +12,7 @@ import (
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/race"
 )
 
 // slack is by how many bytes used memory may exceed a limit: each shard may have 512 that
@@ -237,7 +238,7 @@ func TestRoundsOfFillAndExpire(t *testing.T) {
 	s := newSession(t, e)
 	limit := bound(t, e, s, 2<<20)
 	var first int64
-	for round := range 10 {
+	for round := range race.Fewer(10) {
 		for i := range 30_000 {
 			reply := do(s, fmt.Sprintf("RL.ALLOW r%d:%d 10 1m", round, i))
 			require.NotContains(t, reply, "OOM")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/race"
 )
 
 // A topAnswer is the reply of RL.TOP.
@@ -75,7 +76,7 @@ func TestTopCounts(t *testing.T) {
 		denied, decided := map[string]int64{}, map[string]int64{}
 		z := rand.NewZipf(r, 1.2, 2, 20_000)
 		faults, asked := 0, 0
-		for step := range 60_000 {
+		for step := range race.Fewer(60_000) {
 			clock.us += r.Int64N(2000)
 			key := fmt.Sprint("user:", z.Uint64())
 			line := "RL.ALLOW " + key + " 3 1s"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -167,6 +168,9 @@ func recordAllChains(t *testing.T) {
 // TestLongestChains covers the limit of chains, which are compiled by
 // recursion.
 func TestLongestChains(t *testing.T) {
+	if race.Enabled {
+		t.Skip("a single goroutine compiles them, for a minute under the race detector")
+	}
 	e, c := newTestEngine(t)
 	for _, ch := range chains {
 		for _, n := range []int{20000 + 2, 20 * 20000} {
