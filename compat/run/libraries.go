@@ -58,27 +58,8 @@ func (c client) library(name string, algorithms ...string) client {
 func libraryPreparations(root string) []preparation {
 	at := func(path string) string { return filepath.Join(root, path) }
 	return []preparation{
-		{
-			name: "libraries-python", dir: at("compat/libraries/python"),
-			inputs:  []string{at("compat/libraries/python/requirements.txt")},
-			outputs: []string{at("compat/libraries/python/.venv/bin/python")},
-			steps: [][]string{
-				{"python3", "-m", "venv", "--clear", ".venv"},
-				{
-					".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r",
-					"requirements.txt",
-				},
-			},
-		},
-		{
-			name: "libraries-node", dir: at("compat/libraries/node"),
-			inputs: []string{
-				at("compat/libraries/node/package.json"),
-				at("compat/libraries/node/package-lock.json"),
-			},
-			outputs: []string{at("compat/libraries/node/node_modules/rate-limiter-flexible/package.json")},
-			steps:   [][]string{{"npm", "ci", "--silent"}},
-		},
+		pythonPreparation("libraries-python", at("compat/libraries/python")),
+		nodePreparation("libraries-node", at("compat/libraries/node"), "rate-limiter-flexible"),
 		{
 			name: "libraries-go", dir: at("compat/libraries/go"),
 			steps: [][]string{{"go", "build", "-o", at("compat/.bin/libraries-go"), "."}},
@@ -90,7 +71,7 @@ func libraryPreparations(root string) []preparation {
 				at("compat/libraries/java/target/libraries.jar"),
 				at("compat/libraries/java/target/lib"),
 			},
-			steps: [][]string{{"mvn", "-q", "-B", "clean", "package"}},
+			steps: [][]string{maven("clean", "package")},
 		},
 	}
 }

@@ -38,7 +38,7 @@ func preparations(root string) []preparation {
 			name: "java", dir: at("compat/java"),
 			inputs:  []string{at("compat/java")},
 			outputs: []string{at("compat/java/spring/target"), at("compat/java/jedis/target")},
-			steps:   [][]string{{"mvn", "-q", "-B", "package"}},
+			steps:   [][]string{maven("package")},
 		},
 	}...)
 }
@@ -54,7 +54,7 @@ func sentinelPreparations(root string) []preparation {
 		{
 			name: "sentinel-java", dir: java, inputs: []string{java},
 			outputs: []string{filepath.Join(java, "target/sentinel.jar"), filepath.Join(java, "target/lib")},
-			steps:   [][]string{{"mvn", "-q", "-B", "clean", "package"}},
+			steps:   [][]string{maven("clean", "package")},
 		},
 	}
 }
@@ -68,11 +68,20 @@ func pythonPreparation(name, dir string) preparation {
 		steps: [][]string{
 			{"python3", "-m", "venv", "--clear", ".venv"},
 			{
-				".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r",
-				"requirements.txt",
+				// Modules are compiled when they are imported: most never are.
+				".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check",
+				"--no-compile", "-r", "requirements.txt",
 			},
 		},
 	}
+}
+
+// maven returns the step that runs Maven, in a JVM that ends before what the optimizing compiler would do
+// pays.
+func maven(goals ...string) []string {
+	return append([]string{
+		"env", "MAVEN_OPTS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "mvn", "-q", "-B",
+	}, goals...)
 }
 
 // nodePreparation installs a folder's lock file in the folder. The presence of pkg
