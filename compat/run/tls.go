@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/testca"
 )
 
@@ -162,7 +163,7 @@ type tlsServer struct {
 func startTLS(ctx context.Context, path, folder string, redis bool, flags []string) (*tlsServer, error) {
 	var last error
 	for range 3 {
-		port, err := freePort()
+		port, err := oracle.FreePort()
 		if err != nil {
 			return nil, err
 		}

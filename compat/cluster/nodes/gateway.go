@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/zlimit/zlimit/oracle"
 )
 
 // Announced stands in the directives of gateways for the addresses of all of them.
@@ -18,7 +20,7 @@ const Announced = "$GATEWAYS"
 func StartGateways(
 	ctx context.Context, n int, path, dir, upstream string, directives ...string,
 ) (all []*Process, err error) {
-	ports, err := freePorts(n)
+	ports, err := oracle.FreePorts(n)
 	if err != nil {
 		return nil, err
 	}
