@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,6 +89,34 @@ func readZip(t *testing.T, path string) (files map[string]string, modes map[stri
 	return files, modes
 }
 
+// pythonWithPip returns the path of a Python with pip, in a virtual environment that is created once: to
+// install pip takes seconds.
+var pythonWithPip = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(shared, "pip")
+	if out, err := exec.Command("python3", "-m", "venv", dir).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return filepath.Join(dir, "bin", "python"), nil
+})
+
+// virtualEnvironment creates a fresh one below dir and returns the path of its Python.
+func virtualEnvironment(t *testing.T, dir string) (python string) {
+	t.Helper()
+	runIn(t, dir, "python3", "-m", "venv", "--without-pip", "env")
+	return filepath.Join(dir, "env", "bin", "python")
+}
+
+// pipInstall installs into a virtual environment. Modules are compiled when they are imported: most never
+// are.
+func pipInstall(t *testing.T, python string, args ...string) {
+	t.Helper()
+	pip, err := pythonWithPip()
+	require.NoError(t, err)
+	runIn(t, filepath.Dir(python), pip, append([]string{
+		"-m", "pip", "--python", python, "install", "-q", "--disable-pip-version-check", "--no-compile",
+	}, args...)...)
+}
+
 // TestPython installs the wheel into a fresh virtual environment, in a folder with a
 // difficult name, and runs the package's tests and examples there.
 func TestPython(t *testing.T) {
@@ -99,11 +129,10 @@ func TestPython(t *testing.T) {
 	}
 	requirements, err := filepath.Abs("../python/requirements-test.txt")
 	require.NoError(t, err)
-	python := filepath.Join(dir, "env", "bin", "python")
-	runIn(t, dir, "python3", "-m", "venv", "env")
-	runIn(t, dir, python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements)
-	runIn(t, dir, python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index",
-		"--find-links", filepath.Join(out, "python"), "zlimit=="+pythonVersion(f.version))
+	python := virtualEnvironment(t, dir)
+	pipInstall(t, python, "-r", requirements)
+	pipInstall(t, python, "--no-index", "--find-links", filepath.Join(out, "python"),
+		"zlimit=="+pythonVersion(f.version))
 	t.Log(runIn(t, dir, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "tests",
 		"examples", fmt.Sprintf("--servers=%d", *servers)))
 	readme, err := os.ReadFile("../python/README.md")
@@ -121,16 +150,17 @@ func TestPython(t *testing.T) {
 	require.NoError(t, err)
 	runIn(t, dir, filepath.Join(dir, "env", "bin", "vermin"), "--no-tips", "--violations", "-t=3.9-",
 		"--eval-annotations", sources) // nothing in them is newer than Python 3.9
-	runIn(t, dir, python, "-m", "mypy", "--strict", "--cache-dir", os.DevNull, "-p", "zlimit")
-	runIn(t, dir, python, "-m", "mypy", "--strict", "--cache-dir", os.DevNull, "typed.py")
+	checked := filepath.Join(t.TempDir(), "mypy")
+	runIn(t, dir, python, "-m", "mypy", "--strict", "--cache-dir", checked, "-p", "zlimit")
+	runIn(t, dir, python, "-m", "mypy", "--strict", "--cache-dir", checked, "typed.py")
 }
 
 // TestWheelOfPlatform asks pip which wheel it installs on other platforms.
 func TestWheelOfPlatform(t *testing.T) {
 	_, out := installing(t)
 	dir := t.TempDir()
-	python := filepath.Join(dir, "env", "bin", "python")
-	runIn(t, dir, "python3", "-m", "venv", "env")
+	python, err := pythonWithPip()
+	require.NoError(t, err)
 	for platform, want := range map[string]string{
 		"manylinux2014_aarch64": "aarch64", "musllinux_1_1_x86_64": "musllinux_1_1_x86_64",
 		"macosx_15_0_arm64": "macosx_12_0_arm64", "macosx_11_0_arm64": "any", "win_amd64": "any",
