@@ -75,7 +75,7 @@ func (s *Session) conditions(cmd *commands.Command) (c condition) {
 	if s.req.rules != nil {
 		c |= hasRole
 	}
-	if s.subscribed && s.proto == resp.RESP2 {
+	if s.inbox.subscribed && s.proto == resp.RESP2 {
 		c |= isSubscribed
 	}
 	if e.storage.Loading() {

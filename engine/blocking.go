@@ -49,7 +49,7 @@ func (s *Session) Blocked() *Blocked { return s.blocked.Load() }
 // a wait that has ended, or messages. Any goroutine may call it.
 func (s *Session) Ready() bool {
 	b := s.blocked.Load()
-	return b != nil && b.Over() || s.subscriber.Mail.Ready()
+	return b != nil && b.Over() || s.inbox.subscriber.Mail.Ready()
 }
 
 // Over reports whether the wait has ended, so that Resume returns the reply.
@@ -64,7 +64,7 @@ func (s *Session) Resume() resp.Value {
 		return b.runPostponed()
 	}
 	if b.last {
-		s.closing = true
+		s.ending.closing = true
 	}
 	if pos, ok := s.engine.storage.End(); ok {
 		s.rec.written = pos // what it was served is in another session's group
@@ -152,18 +152,18 @@ func (b *Blocked) end(reply resp.Value) {
 	}
 	b.awaited.cancel()
 	b.reply = reply
-	if s.subscriber.Mail.IsOpen() && !b.silent { // so that it takes its place among the messages
-		s.subscriber.Mail.Put(pubsub.NewMessage(reply), s.engine.broker.Limit(&s.subscriber))
+	if s.inbox.subscriber.Mail.IsOpen() && !b.silent { // so that it takes its place among the messages
+		s.inbox.subscriber.Mail.Put(pubsub.NewMessage(reply), s.engine.broker.Limit(&s.inbox.subscriber))
 		b.silent = true
 	}
 	b.done.Store(true)
-	s.subscriber.WakeUp()
+	s.inbox.subscriber.WakeUp()
 }
 
 // block makes the session wait. The shards of the command that found no key are
 // still locked, so no push can come between.
 func (s *Session) block(w *commands.Wait, args [][]byte) {
-	b := &Blocked{session: s, cmd: s.ctx.Cmd, wait: w, silent: s.quiet()}
+	b := &Blocked{session: s, cmd: s.ctx.Cmd, wait: w, silent: s.answers.quiet()}
 	b.awaited, s.req.awaited = s.req.awaited, nil
 	b.waiter.Owner = b
 	b.call = s.calls.suspend(args)

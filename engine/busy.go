@@ -36,7 +36,7 @@ func (e *Engine) lockUnlessBusy(s *Session, shards store.ShardSet) *scripting.Bu
 		return nil
 	}
 	defer s.waitBegins().ends()
-	waits := s != nil && s.follows != nil
+	waits := s != nil && s.side.follows != nil
 	for {
 		change := e.scripts.BusyChange()
 		if e.store.LockOrCancel(shards, change) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/pubsub"
@@ -223,17 +224,17 @@ func clientReply(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	switch {
 	case commands.EqualFold(c.Args[2], "on"):
-		if s.replies != replySkipNext { // in EXEC, where it applies to the command after EXEC
-			s.replies = replyOn
+		if s.answers.mode != replySkipNext { // in EXEC, where it applies to the command after EXEC
+			s.answers.mode = replyOn
 		}
-		s.silent.Store(false)
+		s.answers.silent.Store(false)
 		return resp.OK
 	case commands.EqualFold(c.Args[2], "off"):
-		s.replies = replyOff
-		s.silent.Store(true)
+		s.answers.mode = replyOff
+		s.answers.silent.Store(true)
 	case commands.EqualFold(c.Args[2], "skip"):
-		if s.replies != replyOff {
-			s.replies = replySkipNext
+		if s.answers.mode != replyOff {
+			s.answers.mode = replySkipNext
 		}
 	default:
 		return commands.ErrSyntax
@@ -306,7 +307,7 @@ var clientTypes = map[string]func(o *Session) bool{
 	"replica": isReplica,
 }
 
-func isMaster(o *Session) bool { return o.follows != nil }
+func isMaster(o *Session) bool { return o.side.follows != nil }
 
 func isReplica(o *Session) bool { return o.view().replica != nil }
 
@@ -379,7 +380,7 @@ func clientKill(c *commands.Ctx) resp.Value {
 // kill closes the sessions that match: its own after the reply is sent, the others
 // at once, however long their connections take to end.
 func (s *Session) kill(match func(o *Session) bool) int {
-	killed, patient := 0, !s.subscriber.InExec // in EXEC shards are locked
+	killed, patient := 0, !s.inbox.subscriber.InExec // in EXEC shards are locked
 	for _, o := range s.engine.sessions.all() {
 		if !match(o) {
 			continue
@@ -387,26 +388,36 @@ func (s *Session) kill(match func(o *Session) bool) int {
 		patient = patient && s.letRun(o)
 		switch {
 		case o == s:
-			s.closing = true
+			s.ending.closing = true
 		case o.peer.Kill == nil || !s.engine.sessions.remove(o):
 			continue // it cannot be killed, or has been
 		default:
-			o.die()
+			o.ending.die()
 		}
 		killed++
 	}
 	return killed
 }
 
+// ending says whether a session ends, and why.
+type ending struct {
+	session *Session
+	closing bool         // the connection is closed after the reply
+	aborted bool         // see Aborted
+	dead    atomic.Bool  // killed, see die
+	leaving atomic.Int64 // bytes it was evicted for, until it has closed
+}
+
 // die ends a session that was just removed from the registry, from another
 // session's goroutine. It receives no more messages and no elements that are pushed
 // from now on, and runs no more commands.
-func (s *Session) die() {
-	s.dead.Store(true)
+func (x *ending) die() {
+	s := x.session
+	x.dead.Store(true)
 	s.peer.Kill()
 	s.engine.monitors.remove(s)
 	if p := s.view(); p.subscribed() {
-		s.engine.broker.Killed(&s.subscriber)
+		s.engine.broker.Killed(&s.inbox.subscriber)
 	}
 	if b := s.blocked.Load(); b != nil {
 		b.unblock(resp.None)

@@ -44,7 +44,7 @@ const (
 // countNames counts what the names take that the session watches, has subscribed to or tracks as prefixes. It
 // is called when they have changed: one command may name any number.
 func (s *Session) countNames() {
-	bytes := s.watch.Bytes() + s.subscriber.Bytes() + s.tracking.Mode().Bytes()
+	bytes := s.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes()
 	s.edit(func(p *public) {
 		s.engine.memory.buffers.Add(bytes - p.nameBytes)
 		p.nameBytes = bytes
@@ -55,7 +55,7 @@ func (s *Session) countNames() {
 // CLIENT LIST.
 func (s *Session) bytes(p *public) int64 {
 	return sessionBytes + int64(p.buffers.Memory) + int64(p.multiBytes) + p.nameBytes + s.output.Load() +
-		s.subscriber.Mail.Size()
+		s.inbox.subscriber.Mail.Size()
 }
 
 // CountOutput adds to the bytes of replies that wait until the client reads. Any
@@ -103,7 +103,7 @@ func (e *Engine) evictClients() {
 		if total < limit {
 			return
 		}
-		if c.session.evict(c.bytes) {
+		if c.session.ending.evict(c.bytes) {
 			total -= c.bytes
 		}
 	}
@@ -111,20 +111,21 @@ func (e *Engine) evictClients() {
 
 // evict closes a session, whose bytes no longer count. It reports whether the
 // session was still there.
-func (s *Session) evict(bytes int64) bool {
+func (x *ending) evict(bytes int64) bool {
+	s := x.session
 	m := &s.engine.clientMemory
 	line := s.line(s.engine.clock.NowUs())
-	s.leaving.Store(bytes) // before Close can miss it
+	x.leaving.Store(bytes) // before Close can miss it
 	m.leaving.Add(bytes)
 	if !s.engine.sessions.remove(s) {
-		s.left()
+		x.left()
 		return false
 	}
 	s.engine.stats.Evicted.Add(1)
 	s.engine.log.Info("Evicting client: " + line)
-	s.die()
+	x.die()
 	return true
 }
 
 // left records that an evicted session has closed, or was closing already.
-func (s *Session) left() { s.engine.clientMemory.leaving.Add(-s.leaving.Swap(0)) }
+func (x *ending) left() { x.session.engine.clientMemory.leaving.Add(-x.leaving.Swap(0)) }

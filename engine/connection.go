@@ -73,7 +73,7 @@ func ping(c *commands.Ctx) resp.Value {
 	}
 	s := caller(c)
 	switch {
-	case s.subscribed && s.proto == resp.RESP2: // in the form of a message
+	case s.inbox.subscribed && s.proto == resp.RESP2: // in the form of a message
 		if len(c.Args) == 1 {
 			return resp.Array(resp.Bulk("pong"), resp.Bulk(""))
 		}
@@ -86,7 +86,7 @@ func ping(c *commands.Ctx) resp.Value {
 
 // QUIT
 func quit(c *commands.Ctx) resp.Value {
-	caller(c).closing = true
+	caller(c).ending.closing = true
 	return resp.OK
 }
 
@@ -95,14 +95,14 @@ func reset(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	s.tx.end()
 	s.endWatch()
-	s.unsubscribe()
+	s.inbox.unsubscribe()
 	s.track(nil)
 	s.seen.unmonitor()
 	s.proto = resp.RESP2
-	if s.replies != replySkip { // CLIENT REPLY SKIP skips RESET's reply, too
-		s.replies = replyOn
+	if s.answers.mode != replySkip { // CLIENT REPLY SKIP skips RESET's reply, too
+		s.answers.mode = replyOn
 	}
-	s.silent.Store(false)
+	s.answers.silent.Store(false)
 	s.who.leave()
 	c.DBIndex = 0
 	s.noTouch = false

@@ -38,7 +38,7 @@ const sleepSliceUs = 20_000
 func (e *Engine) debugSleep(c *commands.Ctx) resp.Value {
 	seconds, _ := strconv.ParseFloat(string(c.Args[2]), 64)
 	us := int64(min(seconds, 1e9) * 1e6)
-	for us > 0 && e.options.Delay != nil && !caller(c).dead.Load() && !e.ending.Load() {
+	for us > 0 && e.options.Delay != nil && !caller(c).ending.dead.Load() && !e.ending.Load() {
 		slice := min(us, sleepSliceUs)
 		e.options.Delay(slice)
 		us -= slice

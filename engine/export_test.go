@@ -45,7 +45,7 @@ func (e *Engine) Count() { e.sampler.Tick(int(e.cfg.Int("hz"))) }
 // Hold and Release acquire and release the broker, as a script does from its first
 // PUBLISH to its end.
 func (s *Session) Hold()    { s.AcquireBroker() }
-func (s *Session) Release() { s.engine.broker.Release(&s.subscriber) }
+func (s *Session) Release() { s.engine.broker.Release(&s.inbox.subscriber) }
 
 // CountedMemory returns the memory that the keyspace counts, and the result of a recount.
 func (e *Engine) CountedMemory() (counted, found store.Memory) {
@@ -113,12 +113,12 @@ type NameBytes struct {
 // NameBytes returns those of the session.
 func (s *Session) NameBytes() NameBytes {
 	n := NameBytes{Names: s.watch.Len(), Counted: s.view().nameBytes}
-	for _, topics := range s.subscriber.Counts() {
+	for _, topics := range s.inbox.subscriber.Counts() {
 		n.Names += topics
 	}
 	if mode := s.tracking.Mode(); mode.Bytes() > 0 {
 		n.Names++
 	}
-	n.Found = s.watch.Bytes() + s.subscriber.Bytes() + s.tracking.Mode().Bytes()
+	n.Found = s.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes()
 	return n
 }

@@ -140,9 +140,9 @@ func (w *watching) showTrace() {
 	m := pubsub.NewRaw(text)
 	for _, o := range all.sessions {
 		switch {
-		case o.silent.Load(), o == s && s.replies == replySkip:
-		case o.subscriber.Mail.Put(m, s.engine.broker.Limit(&o.subscriber)) && o != s:
-			o.subscriber.WakeUp()
+		case o.answers.silent.Load(), o == s && s.answers.mode == replySkip:
+		case o.inbox.subscriber.Mail.Put(m, s.engine.broker.Limit(&o.inbox.subscriber)) && o != s:
+			o.inbox.subscriber.WakeUp()
 		}
 	}
 }
@@ -161,14 +161,14 @@ var monitorCommand = commands.Command{
 func monitor(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	switch {
-	case s.subscriber.InExec:
+	case s.inbox.subscriber.InExec:
 		return errMonitorInExec
 	case s.seen.monitoring: // Redis answers nothing
 		return resp.None
 	}
-	s.subscriber.Mail.Open()
-	if !s.quiet() { // before the first line
-		s.subscriber.Mail.Put(pubsub.NewMessage(resp.OK), 0)
+	s.inbox.subscriber.Mail.Open()
+	if !s.answers.quiet() { // before the first line
+		s.inbox.subscriber.Mail.Put(pubsub.NewMessage(resp.OK), 0)
 	}
 	s.seen.monitoring = true
 	s.edit(func(p *public) { p.monitoring = true })

@@ -30,7 +30,7 @@ func (s *Session) SetReplyLimit(bytes int64) { s.ctx.Out.Limit = bytes }
 // Exceeded returns how large the reply was at the least that passed a bound and ended the session, or 0.
 // It is asked before Publish. An evicted session has passed the bound of all clients.
 func (s *Session) Exceeded() int {
-	if !s.ctx.Out.Exceeded() || s.dead.Load() {
+	if !s.ctx.Out.Exceeded() || s.ending.dead.Load() {
 		return 0
 	}
 	return int(s.ctx.Out.Bytes())
@@ -57,9 +57,9 @@ func (s *Session) boundReply(reply resp.Value) resp.Value {
 	if !c.Out.Exceeded() {
 		return reply
 	}
-	s.closing = true
+	s.ending.closing = true
 	if limit := s.engine.clientMemory.limit.Load(); limit > 0 && c.Out.Bytes() >= limit {
-		s.evict(c.Out.Bytes())
+		s.ending.evict(c.Out.Bytes())
 	}
 	return resp.None
 }

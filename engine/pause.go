@@ -214,7 +214,7 @@ func (p *pause) finished(b *Blocked) {
 // is blocked.
 func (p *pause) postpones(s *Session, cmd *commands.Command, args [][]byte) bool {
 	kind := pauseKind(p.kind.Load())
-	if kind == pauseNothing || s.req.resumed || s.seen.monitoring || s.peer.Owner && s.follows == nil {
+	if kind == pauseNothing || s.req.resumed || s.seen.monitoring || s.peer.Owner && s.side.follows == nil {
 		return false
 	}
 	least := pauseAll

@@ -208,7 +208,7 @@ func (s *Session) drop(shards store.ShardSet, reply resp.Value) resp.Value {
 			s.engine.log.Warn("a script that had written was ended: nothing of it is kept")
 		}
 		s.engine.torn.add(shards)
-		s.closing = true
+		s.ending.closing = true
 	}
 	return reply
 }

@@ -330,7 +330,7 @@ func (f *follower) Apply(args [][]byte, raw []byte, stop <-chan struct{}) error 
 	}
 	f.raw = append(f.raw, raw...)
 	if err := f.run(args); err != nil {
-		if f.session.closing {
+		if f.session.ending.closing {
 			return errEnding
 		}
 		if !e.cfg.Bool("load-skip-unsupported") {

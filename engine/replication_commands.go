@@ -149,22 +149,22 @@ func (e *Engine) replConf(c *commands.Ctx) resp.Value {
 			if !isInt {
 				return commands.ErrNotInteger
 			}
-			s.said.Port = int(n)
+			s.side.said.Port = int(n)
 		case "ip-address":
 			if len(value) > maxHost {
 				return resp.Error("ERR REPLCONF ip-address provided by replica instance is too long: " +
 					strconv.Itoa(len(value)) + " bytes")
 			}
-			s.said.IP = string(value)
+			s.side.said.IP = string(value)
 		case "capa":
-			s.said.EOF = s.said.EOF || commands.EqualFold(value, "eof")
-			s.said.PSYNC2 = s.said.PSYNC2 || commands.EqualFold(value, "psync2")
+			s.side.said.EOF = s.side.said.EOF || commands.EqualFold(value, "eof")
+			s.side.said.PSYNC2 = s.side.said.PSYNC2 || commands.EqualFold(value, "psync2")
 		case "ack":
-			if s.replica == nil {
+			if s.side.replica == nil {
 				return resp.None
 			}
 			if isInt {
-				e.repl.master.Ack(s.replica, n, e.clock.MonotonicUs())
+				e.repl.master.Ack(s.side.replica, n, e.clock.MonotonicUs())
 			}
 			return resp.None
 		case "getack": // of a master: its session does not come here
@@ -173,13 +173,13 @@ func (e *Engine) replConf(c *commands.Ctx) resp.Value {
 			if !isInt {
 				return commands.ErrNotInteger
 			}
-			s.said.RDB = n == 1
+			s.side.said.RDB = n == 1
 		case "rdb-filter-only":
 			part, ok := partOf(value)
 			if !ok {
 				return errRDBFilter(value)
 			}
-			s.said.Part = part
+			s.side.said.Part = part
 		default:
 			return resp.Error("ERR Unrecognized REPLCONF option: " + string(args[0]))
 		}
@@ -206,7 +206,7 @@ func errRDBFilter(words []byte) resp.Value {
 // PSYNC replicationid offset [FAILOVER]
 func (e *Engine) psync(c *commands.Ctx) resp.Value {
 	s := caller(c)
-	if len(c.Args) > 3 && commands.EqualFold(c.Args[3], "failover") && s.replica == nil {
+	if len(c.Args) > 3 && commands.EqualFold(c.Args[3], "failover") && s.side.replica == nil {
 		if refusal := e.promoteFor(s, string(c.Args[1])); refusal.IsError() {
 			return refusal
 		}
@@ -220,14 +220,14 @@ func (e *Engine) psync(c *commands.Ctx) resp.Value {
 
 // SYNC
 func (e *Engine) sync(c *commands.Ctx) resp.Value {
-	caller(c).said.SYNC = true
+	caller(c).side.said.SYNC = true
 	return e.serveReplica(c, replication.Position{ID: "?"})
 }
 
 func (e *Engine) serveReplica(c *commands.Ctx, from replication.Position) resp.Value {
 	s := caller(c)
 	switch {
-	case s.replica != nil:
+	case s.side.replica != nil:
 		return resp.None
 	case !s.peer.Streams || s.peer.Kill == nil:
 		return errNoSockets
@@ -236,16 +236,24 @@ func (e *Engine) serveReplica(c *commands.Ctx, from replication.Position) resp.V
 	case e.repl.link.Load() != nil && !e.masterIsUp():
 		return errNoMasterLink
 	}
-	s.replica = e.repl.master.PSYNC(s.peer.Addr, from, s.said, e.clock.MonotonicUs(),
+	s.side.replica = e.repl.master.PSYNC(s.peer.Addr, from, s.side.said, e.clock.MonotonicUs(),
 		e.masterSettings().SyncDelayUs, s.peer.Kill)
-	s.edit(func(p *public) { p.replica = s.replica })
-	return resp.Streamed(s.replica)
+	s.edit(func(p *public) { p.replica = s.side.replica })
+	return resp.Streamed(s.side.replica)
 }
 
-// endReplica ends the service of a session that is a replica.
-func (s *Session) endReplica() {
-	if s.replica != nil {
-		s.engine.repl.master.Remove(s.replica)
+// A replicaSide is what a session is to replication.
+type replicaSide struct {
+	session *Session
+	follows *follower            // of the session that runs what a master sends
+	replica *replication.Replica // of a session that has sent PSYNC
+	said    replication.Said     // what it has said by REPLCONF
+}
+
+// end ends the service of a session that is a replica.
+func (z *replicaSide) end() {
+	if z.replica != nil {
+		z.session.engine.repl.master.Remove(z.replica)
 	}
 }
 
@@ -253,7 +261,7 @@ func (s *Session) endReplica() {
 func (s *Session) Streamed() int64 { return s.rec.streamed }
 
 // Replica reports whether the session is a replica: it is sent a stream, and is silent for long.
-func (s *Session) Replica() bool { return s.replica != nil }
+func (s *Session) Replica() bool { return s.side.replica != nil }
 
 // WAIT numreplicas timeout
 //
@@ -281,7 +289,7 @@ func wait(c *commands.Ctx) resp.Value {
 		n, _ := e.repl.master.Acked(offset)
 		return int64(n)
 	}
-	if n := acked(); n >= replicas || s.subscriber.InExec {
+	if n := acked(); n >= replicas || s.inbox.subscriber.InExec {
 		return resp.Int(n)
 	}
 	if e.repl.stream.Active() && !e.pause.on() { // so that replicas answer at once

@@ -18,41 +18,33 @@ import (
 // A Session is one client of an engine. Its methods belong to one goroutine unless
 // they say otherwise; other sessions see only what Publish last showed.
 type Session struct {
-	engine *Engine
-	peer   Peer
-	id     int64
-	req    request // under way, or the last one
-	ctx    commands.Ctx
-	env    commands.Env // of ctx
-	rec    recorder
-	who    account
-	seen   watching
-	calls  calls
+	engine  *Engine
+	peer    Peer
+	id      int64
+	req     request // under way, or the last one
+	ctx     commands.Ctx
+	env     commands.Env // of ctx
+	rec     recorder
+	who     account
+	seen    watching
+	calls   calls
+	inbox   inbox
+	answers answers
+	ending  ending
+	side    replicaSide
 
-	proto      int
-	tx         transaction
-	watch      *store.Watch
-	replies    replyMode
-	closing    bool
-	dead       atomic.Bool // killed, see die
-	noTouch    bool        // CLIENT NO-TOUCH: reading does not count as use
-	subscribed bool        // to any channel or pattern
-	subscriber pubsub.Subscriber
-	before     []byte // messages to send before the reply of the command under way
-	tracking   tracking.Client
-	silent     atomic.Bool             // CLIENT REPLY OFF: MONITOR sends it nothing
-	aborted    bool                    // see Aborted
-	affected   []*Session              // scratch of runEarlierFirst
-	blocked    atomic.Pointer[Blocked] // written by the session's goroutine; nil: it is not blocked
-	follows    *follower               // of the session that runs what a master sends
-	replica    *replication.Replica    // of a session that has sent PSYNC
-	said       replication.Said        // what it has said by REPLCONF
-	canceler   durable.Canceler        // see Cancel
-	canceled   bool                    // see Canceled
-	output     atomic.Int64            // bytes of replies that the client has not read, see CountOutput
-	steps      store.Yielder           // of Step
-	leaving    atomic.Int64            // what it was evicted for, until it has closed
-	forward    *forwarding             // nil: there is no upstream
+	proto    int
+	tx       transaction
+	watch    *store.Watch
+	noTouch  bool // CLIENT NO-TOUCH: reading does not count as use
+	tracking tracking.Client
+	affected []*Session              // scratch of runEarlierFirst
+	blocked  atomic.Pointer[Blocked] // written by the session's goroutine; nil: it is not blocked
+	canceler durable.Canceler        // see Cancel
+	canceled bool                    // see Canceled
+	output   atomic.Int64            // bytes of replies that the client has not read, see CountOutput
+	steps    store.Yielder           // of Step
+	forward  *forwarding             // nil: there is no upstream
 
 	mu     sync.Mutex
 	public public // protected by mu
@@ -115,6 +107,13 @@ type Buffers struct {
 	Memory           int
 }
 
+// answers is what CLIENT REPLY says.
+type answers struct {
+	session *Session
+	mode    replyMode
+	silent  atomic.Bool // CLIENT REPLY OFF: MONITOR sends it nothing
+}
+
 // replyMode is CLIENT REPLY.
 type replyMode uint8
 
@@ -129,7 +128,7 @@ const (
 func (e *Engine) NewSession(p Peer) *Session {
 	s := e.newSession(p)
 	e.sessions.add(s)
-	s.tracking.Init(&e.tracking, s.id, &s.subscriber)
+	s.tracking.Init(&e.tracking, s.id, &s.inbox.subscriber)
 	s.calls.random = uint32(s.id)
 	s.env.Sampler = commands.NewTopSampler(&e.top, s.id)
 	e.stats.Connections.Add(1)
@@ -141,8 +140,8 @@ func (e *Engine) newSession(p Peer) *Session {
 	s := &Session{engine: e, peer: p, proto: resp.RESP2}
 	s.watch = &store.Watch{Owner: s}
 	s.connect()
-	s.subscriber.Owner, s.subscriber.Wake = s, p.Wake
-	s.subscriber.Mail.Init(&e.memory.mail)
+	s.inbox.subscriber.Owner, s.inbox.subscriber.Wake = s, p.Wake
+	s.inbox.subscriber.Mail.Init(&e.memory.mail)
 	s.ctx.Store = e.store
 	s.initOutput()
 	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
@@ -157,7 +156,8 @@ func (e *Engine) newSession(p Peer) *Session {
 
 // connect makes the parts of the session and its Ctx know it.
 func (s *Session) connect() {
-	s.rec.session, s.who.session, s.seen.session, s.calls.session = s, s, s, s
+	s.rec.session, s.who.session, s.seen.session, s.calls.session, s.inbox.session = s, s, s, s, s
+	s.answers.session, s.ending.session, s.side.session = s, s, s
 	s.ctx.Env, s.env.Caller = &s.env, s
 }
 
@@ -167,15 +167,15 @@ func (s *Session) Close() {
 	s.forward.close()
 	s.stopWaiting()
 	s.unwatch()
-	s.unsubscribe()
+	s.inbox.unsubscribe()
 	s.untrack()
 	s.seen.unmonitor()
-	s.endReplica()
-	s.engine.broker.Release(&s.subscriber)
+	s.side.end()
+	s.engine.broker.Release(&s.inbox.subscriber)
 	s.engine.sessions.remove(s)
 	s.setBuffers(Buffers{}, 0)
-	s.subscriber.Mail.Close()
-	s.left()
+	s.inbox.subscriber.Mail.Close()
+	s.ending.left()
 }
 
 // Proto returns the protocol to encode replies in.
@@ -187,7 +187,7 @@ func (s *Session) Authenticated() bool { return s.who.authenticated || !s.who.ne
 
 // Closing reports whether the connection is to be closed after the replies so far
 // have been sent.
-func (s *Session) Closing() bool { return s.closing }
+func (s *Session) Closing() bool { return s.ending.closing }
 
 // ID returns the session's number, as CLIENT ID does. The first is 1.
 func (s *Session) ID() int64 { return s.id }
@@ -200,24 +200,24 @@ func (s *Session) Do(args [][]byte) resp.Value { return s.do(args, request{}) }
 func (s *Session) do(args [][]byte, r request) resp.Value {
 	s.req = r
 	s.ctx.Reset()
-	if s.dead.Load() {
-		s.closing = true
+	if s.ending.dead.Load() {
+		s.ending.closing = true
 		return resp.None
 	}
-	s.collect()
+	s.inbox.collect()
 	reply := s.dispatch(args)
 	if !s.req.postponed { // else what CLIENT REPLY SKIP and CLIENT CACHING are for is still to come
 		if s.tracking.Caching {
 			s.endCaching(args)
 		}
-		reply = s.applyReplyMode(reply)
+		reply = s.answers.apply(reply)
 		if s.forward != nil && !s.req.deferred && len(s.forward.calls) > 0 {
 			s.forward.sendBefore() // a refusal follows their replies
 		}
 		reply = s.bound(reply)
 	}
-	if len(s.before) > 0 {
-		reply = s.withMail(reply)
+	if len(s.inbox.waiting) > 0 {
+		reply = s.inbox.before(reply)
 	}
 	if s.forward != nil && s.forward.before != nil {
 		return s.forward.behind(reply)
@@ -225,31 +225,31 @@ func (s *Session) do(args [][]byte, r request) resp.Value {
 	return reply
 }
 
-// applyReplyMode drops the reply of a command that has ended if CLIENT REPLY says
+// apply drops the reply of a command that has ended if CLIENT REPLY says
 // so.
-func (s *Session) applyReplyMode(reply resp.Value) resp.Value {
-	mode := s.replies
+func (y *answers) apply(reply resp.Value) resp.Value {
+	mode := y.mode
 	switch mode {
 	case replySkipNext:
-		s.replies = replySkip
+		y.mode = replySkip
 	case replySkip:
-		s.replies = replyOn
+		y.mode = replyOn
 	}
-	if mode == replyOn || s.req.answered {
+	if mode == replyOn || y.session.req.answered {
 		return reply
 	}
 	return resp.None
 }
 
 // quiet reports whether CLIENT REPLY drops a reply that is due now.
-func (s *Session) quiet() bool { return s.replies == replyOff || s.replies == replySkip }
+func (y *answers) quiet() bool { return y.mode == replyOff || y.mode == replySkip }
 
 // dispatch decides whether args run now, are queued, or are refused.
 func (s *Session) dispatch(args [][]byte) resp.Value {
 	cmd, refusal := s.engine.table.Resolve(args)
 	if cmd == nil {
 		if isHTTP(args[0]) {
-			s.closing, s.aborted = true, true
+			s.ending.closing, s.ending.aborted = true, true
 			return resp.None
 		}
 		if cmd = s.called(args); cmd == nil {
@@ -305,7 +305,7 @@ func (s *Session) called(args [][]byte) *commands.Command {
 
 // Aborted reports whether the connection is to be closed without sending the
 // replies so far: its peer speaks HTTP.
-func (s *Session) Aborted() bool { return s.aborted }
+func (s *Session) Aborted() bool { return s.ending.aborted }
 
 // isHTTP reports whether a command is the start of an HTTP request, by which a web
 // page makes a browser talk to a port of its user's machine. Redis hangs up, too.
@@ -391,7 +391,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	}
 	s.runEarlierFirst(shards, cmd, args)
 	shards, busy := s.engine.lock(s, shards)
-	for busy == nil && s.req.rules != s.engine.repl.rules.Load() && s.follows == nil {
+	for busy == nil && s.req.rules != s.engine.repl.rules.Load() && s.side.follows == nil {
 		// The role may have changed since the command was admitted.
 		s.engine.store.Unlock(shards)
 		if refusal := s.admit(cmd, args); refusal.IsError() {
@@ -404,10 +404,10 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	}
 	defer s.end(shards)
 	if s.engine.torn.has(shards) {
-		s.closing = true
+		s.ending.closing = true
 		return resp.None
 	}
-	if s.follows != nil && s.follows.over() {
+	if s.side.follows != nil && s.side.follows.over() {
 		return resp.None
 	}
 	s.ctx.Unheld = ^shards
@@ -419,7 +419,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		s.engine.store.NoTouch(shards, true)
 	}
 	s.begin()
-	if s.follows != nil {
+	if s.side.follows != nil {
 		s.beginFollowing(cmd, args)
 	}
 	s.req.locked = shards != 0
@@ -436,7 +436,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	s.serve(shards)
 	s.rec.notify()
 	s.rec.invalidate()
-	s.collect()
+	s.inbox.collect()
 	return reply
 }
 
@@ -453,8 +453,8 @@ func (s *Session) end(shards store.ShardSet) {
 		}
 		s.tracking.Out.SendBeforeReply()
 	}
-	if s.follows != nil && shards != 0 && !s.tx.open && !s.closing && !s.follows.over() {
-		s.follows.commit()
+	if s.side.follows != nil && shards != 0 && !s.tx.open && !s.ending.closing && !s.side.follows.over() {
+		s.side.follows.commit()
 	}
 	if s.env.Shown() {
 		s.seen.showTrace()
@@ -467,7 +467,7 @@ func (s *Session) end(shards store.ShardSet) {
 	if recorded {
 		s.tracking.Out.SendAfterReplies()
 	}
-	s.engine.broker.Release(&s.subscriber)
+	s.engine.broker.Release(&s.inbox.subscriber)
 	if s.req.untouched != 0 {
 		s.engine.store.NoTouch(s.req.untouched, false)
 		s.req.untouched = 0

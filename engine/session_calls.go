@@ -216,7 +216,7 @@ func (s *Session) step(one store.ShardSet, shard int, fn func()) (keys int, refu
 	}
 	defer e.store.Unlock(one)
 	if e.torn.has(one) {
-		s.closing = true
+		s.ending.closing = true
 		return 0, errCanceled
 	}
 	c.Use(c.DBIndex)

@@ -5,17 +5,25 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
+// An inbox is the messages that have come for a session.
+type inbox struct {
+	session    *Session
+	subscriber pubsub.Subscriber
+	subscribed bool   // to any channel or pattern
+	waiting    []byte // encoded messages to send before the reply of the call under way
+}
+
 // Subscriber is for package pubsub.
-func (s *Session) Subscriber() *pubsub.Subscriber { return &s.subscriber }
+func (s *Session) Subscriber() *pubsub.Subscriber { return &s.inbox.subscriber }
 
 // AcquireBroker is for package pubsub. It acquires the broker's lock until the
 // command under way ends, and publishes the events of what that has changed so
 // far.
 func (s *Session) AcquireBroker() *pubsub.Broker {
 	b := &s.engine.broker
-	b.Acquire(&s.subscriber)
+	b.Acquire(&s.inbox.subscriber)
 	if s.rec.on {
-		s.rec.notified = b.PublishEvents(&s.subscriber, &s.rec.group, s.rec.notified)
+		s.rec.notified = b.PublishEvents(&s.inbox.subscriber, &s.rec.group, s.rec.notified)
 	}
 	return b
 }
@@ -33,16 +41,16 @@ func (s *Session) BeforePublish(db int, args [][]byte) {
 // SubscriptionsChanged is for package pubsub. It shows other sessions what the
 // session has subscribed to.
 func (s *Session) SubscriptionsChanged() {
-	s.subscribed = s.subscriber.Mail.Subscribed()
-	s.edit(func(p *public) { p.topics = s.subscriber.Counts() })
+	s.inbox.subscribed = s.inbox.subscriber.Mail.Subscribed()
+	s.edit(func(p *public) { p.topics = s.inbox.subscriber.Counts() })
 	s.countNames()
 }
 
 // unsubscribe ends every subscription, and sends nothing.
-func (s *Session) unsubscribe() {
-	if s.subscribed {
-		s.engine.broker.Unsubscribe(&s.subscriber)
-		s.SubscriptionsChanged()
+func (x *inbox) unsubscribe() {
+	if x.subscribed {
+		x.session.engine.broker.Unsubscribe(&x.subscriber)
+		x.session.SubscriptionsChanged()
 	}
 }
 
@@ -54,36 +62,36 @@ func (r *recorder) notify() {
 }
 
 // Subscribed reports whether the session has subscriptions.
-func (s *Session) Subscribed() bool { return s.subscribed }
+func (s *Session) Subscribed() bool { return s.inbox.subscribed }
 
 // Deliver appends the encoded messages that have come for the session since its
 // last command to b. If lost is not 0, that many bytes were waiting when they
 // exceeded client-output-buffer-limit, and the connection is to be closed.
 func (s *Session) Deliver(b []byte) (out []byte, lost int) {
-	return s.subscriber.Mail.Drain(b, s.proto), s.subscriber.Mail.Overflow()
+	return s.inbox.subscriber.Mail.Drain(b, s.proto), s.inbox.subscriber.Mail.Overflow()
 }
 
 // collect drains the mailbox, so that its messages are sent before the reply of
 // the command under way. With the command's shards locked, that is exactly
 // where they were published before the command ran, as far as its keys can
 // tell.
-func (s *Session) collect() {
-	if mail := &s.subscriber.Mail; mail.Stale(s.proto) {
-		s.before = mail.Drain(s.before, s.proto)
+func (x *inbox) collect() {
+	if mail := &x.subscriber.Mail; mail.Stale(x.session.proto) {
+		x.waiting = mail.Drain(x.waiting, x.session.proto)
 	}
 }
 
-// withMail returns a reply behind the messages that collect has drained.
-func (s *Session) withMail(reply resp.Value) resp.Value {
+// before returns a reply behind the messages that collect has drained.
+func (x *inbox) before(reply resp.Value) resp.Value {
 	if reply.Kind() == resp.KindStream {
-		reply = resp.StreamedAfter(s.before, reply)
-		s.before = nil
+		reply = resp.StreamedAfter(x.waiting, reply)
+		x.waiting = nil
 		return reply
 	}
-	b := resp.Append(s.before, &reply, s.proto)
-	s.before = b[:0]
+	b := resp.Append(x.waiting, &reply, x.session.proto)
+	x.waiting = b[:0]
 	if cap(b) > pubsub.MaxIdleBytes {
-		s.before = nil
+		x.waiting = nil
 	}
 	return resp.Encoded(b)
 }

@@ -60,8 +60,8 @@ func (m *calls) isTimed(cmd *commands.Command) bool {
 func (s *Session) CountRead(n int) {
 	s.calls.readBytes += int64(n)
 	s.calls.reads++
-	if s.replica != nil {
-		s.replica.Heard(s.engine.clock.MonotonicUs())
+	if s.side.replica != nil {
+		s.side.replica.Heard(s.engine.clock.MonotonicUs())
 	}
 }
 

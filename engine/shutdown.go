@@ -95,7 +95,7 @@ func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
 	current := e.beginShutdown(d)
 	switch {
 	case current == d && d.now && !d.save: // nothing is waited for
-		s.closing = true
+		s.ending.closing = true
 		e.runShutdown(d)
 		return resp.None
 	case current == d:

@@ -94,7 +94,7 @@ func (s *Session) Canceled() bool { return s.canceled }
 
 // InExec reports whether the command under way is one of EXEC's. It is for package
 // durable.
-func (s *Session) InExec() bool { return s.subscriber.InExec }
+func (s *Session) InExec() bool { return s.inbox.subscriber.InExec }
 
 // Written returns where the session's own writes end in the log. It is for package
 // durable.

@@ -16,7 +16,7 @@ func (e *Engine) initTracking() {
 	e.tracking.Init(&e.broker,
 		func(id int64) *pubsub.Subscriber {
 			if s := e.sessions.find(id); s != nil {
-				return &s.subscriber
+				return &s.inbox.subscriber
 			}
 			return nil
 		},
@@ -111,7 +111,7 @@ func (r *recorder) invalidate() {
 	s := r.session
 	if r.on && s.tracking.Out.Missed(&r.group) {
 		s.tracking.Out.Add(&r.group, tracking.Author{
-			Client: &s.subscriber, Script: isScript(s.ctx.Cmd), Scan: s.ctx.Cmd.Is(commands.AllShards),
+			Client: &s.inbox.subscriber, Script: isScript(s.ctx.Cmd), Scan: s.ctx.Cmd.Is(commands.AllShards),
 		})
 	}
 }
@@ -123,7 +123,7 @@ func (r *recorder) invalidateServed(to *Session, k store.ReadyKey) {
 	s := r.session
 	if r.on && s.tracking.Out.Missed(&r.group) {
 		s.tracking.Out.Add(&r.group, tracking.Author{
-			Client: &to.subscriber, Filled: k.Key, Giver: &s.subscriber,
+			Client: &to.inbox.subscriber, Filled: k.Key, Giver: &s.inbox.subscriber,
 		})
 	}
 }

@@ -203,17 +203,17 @@ func exec(c *commands.Ctx) resp.Value {
 	case !intact:
 		return resp.NullArray
 	}
-	if s.subscribed {
+	if s.inbox.subscribed {
 		s.AcquireBroker() // otherwise messages of other sessions might come between our own, inside the reply
 	}
-	s.collect()
-	s.subscriber.InExec = true
+	s.inbox.collect()
+	s.inbox.subscriber.InExec = true
 	c.Mode.Set(commands.Final, true)
 	defer func() {
-		s.subscriber.InExec = false
+		s.inbox.subscriber.InExec = false
 		c.Mode.Set(commands.Final|commands.Follows, false)
 	}()
-	withoutHead := s.quiet()
+	withoutHead := s.answers.quiet()
 	replies := c.Build(len(tx.queued))
 	s.calls.last.nestedUs = s.calls.last.startUs
 	for i := range tx.queued {
@@ -226,7 +226,7 @@ func exec(c *commands.Ctx) resp.Value {
 		}
 		c.Mode.Set(commands.Follows, true)
 		c.CountNested(q.cmd, false, s.calls.failed(&reply))
-		if s.quiet() {
+		if s.answers.quiet() {
 			reply = resp.None
 		}
 		if s.proto != proto {
@@ -238,10 +238,10 @@ func exec(c *commands.Ctx) resp.Value {
 		}
 		s.rec.notify()
 		s.rec.invalidate()
-		if s.subscriber.HasInline() {
+		if s.inbox.subscriber.HasInline() {
 			// As in Redis 7.0, what the command has sent to its own session precedes
 			// its reply, within the array.
-			reply = behind(s.subscriber.AppendInline(nil, s.proto), reply, s.proto)
+			reply = behind(s.inbox.subscriber.AppendInline(nil, s.proto), reply, s.proto)
 		}
 		replies.Add(reply)
 	}

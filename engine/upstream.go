@@ -160,7 +160,7 @@ func (f *forwarding) collect(cmd *commands.Command, args [][]byte, queue []call.
 		Cmd: cmd, Args: kept.args, Queue: queue, DB: s.ctx.DBIndex, Proto: s.proto,
 		Settings: s.engine.settings.Load(), Bound: f.bound,
 	})
-	f.muted = append(f.muted, s.quiet())
+	f.muted = append(f.muted, s.answers.quiet())
 }
 
 // ForwardBatch runs the calls that Do has collected for the upstream and returns their replies. The
@@ -194,12 +194,12 @@ func (f *forwarding) runNow() resp.Value {
 // sendBefore runs the collected calls, so that their replies precede that of the command under way.
 func (f *forwarding) sendBefore() {
 	s := f.session
-	out := forwardedReplies{s.before, f.before}
+	out := forwardedReplies{s.inbox.waiting, f.before}
 	if out.long != nil {
 		out.toBlocks()
 	}
 	f.appendReplies(&out)
-	s.before, f.before = out.short, out.long
+	s.inbox.waiting, f.before = out.short, out.long
 }
 
 // behind returns a reply behind the long ones of forwardBefore.
