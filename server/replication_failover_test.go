@@ -76,7 +76,7 @@ func TestFailoverWithOthers(t *testing.T) {
 }
 
 // attachSilent makes a node have a replica that never confirms anything, and listens on port.
-func (f *fabric) attachSilent(master *node, port string) net.Conn {
+func (f *fabric) attachSilent(master *node, port string) *wire {
 	f.t.Helper()
 	c, err := net.Dial("tcp", master.addr)
 	require.NoError(f.t, err)
@@ -96,7 +96,7 @@ func (f *fabric) attachSilent(master *node, port string) net.Conn {
 	f.until(func() bool {
 		return strings.Contains(master.field(f.t, "slave0"), "port="+port+",state=online")
 	})
-	return c
+	return w
 }
 
 // masterOfSilent returns a master with a replica that confirms nothing by itself, and the connection of that.
@@ -106,7 +106,7 @@ func (f *fabric) masterOfSilent(k kind, port string) (*node, net.Conn) {
 	f.follow(replica, master)
 	replica.fill(f.t, "REPLICAOF NO ONE")
 	f.until(func() bool { return master.field(f.t, "connected_slaves") == "0" })
-	silent := f.attachSilent(master, port)
+	silent := f.attachSilent(master, port).conn
 	master.fill(f.t, "SET k v")
 	return master, silent
 }

@@ -45,6 +45,7 @@ type fabric struct {
 	held bool // the clocks stand, but for jumps
 	// program is what runs as redis-server: one of oracle.Others.
 	program string
+	ahead   time.Duration // of the clocks of servers of ours that start
 	nodes   []*node
 }
 
@@ -64,6 +65,7 @@ func (f *fabric) nodeOn(k kind, on disk.FS, directives ...string) *node {
 	t.Helper()
 	directives = append([]string{"--repl-diskless-sync-delay", "0"}, directives...)
 	n := &node{kind: k, held: f.held}
+	n.extra.Store(f.ahead.Microseconds())
 	if k == redis {
 		find := oracle.FindRealTime
 		if f.held {

@@ -1,0 +1,306 @@
+package server_test
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/scenario"
+)
+
+// A nodesRun is the servers of a section of testdata/nodes, and the connections to them.
+type nodesRun struct {
+	*fabric
+	named map[string]*node
+	wires map[string]*wire
+	dirs  map[string]string
+	vars  map[string]string // of the section
+	// histories are the ids that @history has seen.
+	histories []string
+}
+
+// A nodeClient is a connection by its name. If the server has ended, its next use is one to another.
+type nodeClient struct {
+	run  *nodesRun
+	name string
+}
+
+func (c nodeClient) wire() wireClient { return wireClient{c.run.wire(c.name)} }
+
+func (c nodeClient) Send(args [][]byte) error { return c.wire().Send(args) }
+func (c nodeClient) SendRaw(b []byte) error   { return c.wire().SendRaw(b) }
+func (c nodeClient) Reply() ([]byte, error)   { return c.wire().Reply() }
+func (c nodeClient) Rest() ([]byte, error)    { return c.wire().Rest() }
+
+func (c nodeClient) Unread() []byte {
+	if w := c.run.wires[c.name]; w != nil {
+		return wireClient{w}.Unread()
+	}
+	return nil
+}
+
+func (c nodeClient) Close() error {
+	w := c.run.wires[c.name]
+	delete(c.run.wires, c.name)
+	if w == nil {
+		return nil
+	}
+	return w.conn.Close()
+}
+
+// node returns the server of a connection: the name without the digit at its end.
+func (r *nodesRun) node(name string) *node {
+	r.t.Helper()
+	n := r.named[strings.TrimRight(name, "0123456789")]
+	require.NotNil(r.t, n, "there is no server for %s", name)
+	return n
+}
+
+func (r *nodesRun) wire(name string) *wire {
+	r.t.Helper()
+	if r.wires[name] == nil {
+		r.wires[name] = r.node(name).dial(r.t)
+	}
+	return r.wires[name]
+}
+
+// start starts a server: its name, its kind, perhaps the name of a directory behind "on", and directives. One
+// that has ended keeps its clocks.
+func (r *nodesRun) start(words []string) {
+	name, k, directives := words[0], kind(words[1]), words[2:]
+	var on disk.FS
+	if len(directives) > 0 && directives[0] == "on" {
+		if r.dirs[directives[1]] == "" {
+			r.dirs[directives[1]] = r.t.TempDir()
+		}
+		dir := r.dirs[directives[1]]
+		on, directives = disk.OS(dir), append([]string{"--dir", dir}, directives[2:]...)
+	}
+	r.ahead = 0
+	if before := r.named[name]; before != nil {
+		r.ahead = time.Duration(before.extra.Load()) * time.Microsecond
+	}
+	r.named[name] = r.nodeOn(k, on, directives...)
+	r.wires[name] = r.named[name].wire
+	_, r.vars[name] = r.named[name].hostPort()
+}
+
+func (r *nodesRun) stop(name string) {
+	n := r.node(name)
+	r.nodes = slices.DeleteFunc(r.nodes, func(other *node) bool { return other == n })
+	for conn := range r.wires {
+		if r.node(conn) == n {
+			delete(r.wires, conn)
+		}
+	}
+	n.end()
+}
+
+// history returns the number of a history's id.
+func (r *nodesRun) history(id string) int {
+	if strings.Trim(id, "0") == "" {
+		return 0
+	}
+	if !slices.Contains(r.histories, id) {
+		r.histories = append(r.histories, id)
+	}
+	return 1 + slices.Index(r.histories, id)
+}
+
+// jump moves clocks ahead, of redis-server if they are held.
+func (r *nodesRun) jump(n *node, d time.Duration) {
+	if n.kind == ours || r.held {
+		n.jump(r.t, d)
+	}
+}
+
+var untilText = regexp.MustCompile(`^/(.+)/ ([a-z0-9]+): (.+)$`)
+
+// untilReply sends a command until its reply matches. Clocks of ours that may, move ahead meanwhile.
+func (r *nodesRun) untilReply(text string, jump time.Duration) {
+	m := untilText.FindStringSubmatch(text)
+	require.NotNil(r.t, m, "%s: want /RE/ NAME: CMD", text)
+	re := regexp.MustCompile("(?m)" + m[1])
+	w := r.wire(m[2])
+	r.until(func() bool {
+		for _, n := range r.nodes {
+			r.jump(n, jump)
+		}
+		return re.MatchString(doLine(r.t, w, m[3]))
+	}, "%s", text)
+}
+
+// TestReplicationOfNodes runs testdata/nodes, in the format of package scenario, on servers of both kinds.
+// Before the colon of a line is the name of a server, or with a digit behind it, of another connection to it.
+// $NAME is a server's port. Directives of the test's own:
+//
+//	@held                   the clocks stand, but for jumps
+//	@start NAME KIND [on DIR] [DIRECTIVES]  a server, zlimit or redis, with the files of a directory
+//	@stop NAME              it ends
+//	@follow A B             A is made a replica of B, and gets everything
+//	@caughtup A B           A gets what B had done
+//	@same A B               A gets what B had done, and holds what B does
+//	@functions A B          they have the same libraries
+//	@fill NAME PREFIX       keys of all types
+//	@effects NAME           commands whose effects must not be computed again
+//	@until /RE/ NAME: CMD   the command is sent, with periodic work between, until its reply matches
+//	@hurry /RE/ NAME: CMD   so, while the clocks of ours move
+//	@await NAME             the next reply, with periodic work until it comes; EOF at the connection's end
+//	@cut NAME               the connection ends, whatever is unread
+//	@ticks N                periodic work, N times
+//	@jump NAME MS           its clocks jump ahead; of a redis-server only held ones
+//	@pass NAME MS           time passes at a server
+//	@tend [NAME ...]        from now on there is periodic work on these only
+//	@silent NAME PORT       the connection NAME9 is a replica that confirms nothing, and listens on a port
+//	@deaf                   $deaf is a port that accepts nothing
+//	@id NAME                the id of its history
+//	@next NAME              its offset and one
+//	@holds NAME             what it holds
+//	@counts NAME            how many copies and continuations it has begun as a master
+//	@history NAME           its history and the one before, numbered as they are seen; 0: none
+func TestReplicationOfNodes(t *testing.T) {
+	t.Parallel()
+	words := slices.Collect(maps.Keys(newNodesRun(t).directives()))
+	files, err := scenario.Glob("testdata/nodes/*.cases", words...)
+	require.NoError(t, err)
+	for _, f := range files {
+		for _, s := range f.Sections {
+			t.Run(s.Title, func(t *testing.T) {
+				t.Parallel()
+				run := newNodesRun(t)
+				r := scenario.Runner{
+					Protocol: s.Protocol,
+					Dial:     func(name string) (scenario.Client, error) { return nodeClient{run, name}, nil },
+					Vars:     run.vars, Own: map[string]func(string) ([]byte, error){},
+				}
+				for name, do := range run.directives() {
+					r.Own[name] = func(text string) ([]byte, error) {
+						return []byte(do(text, strings.Fields(text))), nil
+					}
+				}
+				for _, fault := range r.Run(s).Faults() {
+					t.Error(fault)
+				}
+			})
+		}
+	}
+}
+
+func newNodesRun(t *testing.T) *nodesRun {
+	return &nodesRun{
+		fabric: newFabric(t), named: map[string]*node{}, wires: map[string]*wire{}, dirs: map[string]string{},
+		vars: map[string]string{},
+	}
+}
+
+// directives are the test's own. They return what is compared like a reply.
+func (r *nodesRun) directives() map[string]func(text string, words []string) string {
+	two := func(do func(a, b *node)) func(string, []string) string {
+		return func(_ string, words []string) string {
+			do(r.node(words[0]), r.node(words[1]))
+			return ""
+		}
+	}
+	timed := func(do func(n *node, d time.Duration)) func(string, []string) string {
+		return func(_ string, words []string) string {
+			ms, err := strconv.Atoi(words[1])
+			require.NoError(r.t, err)
+			do(r.node(words[0]), time.Duration(ms)*time.Millisecond)
+			return ""
+		}
+	}
+	return map[string]func(text string, words []string) string{
+		"held":      func(string, []string) string { r.held = true; return "" },
+		"start":     func(text string, _ []string) string { r.start(stringsOf(wordsOf(r.t, text))); return "" },
+		"stop":      func(name string, _ []string) string { r.stop(name); return "" },
+		"follow":    two(r.follow),
+		"caughtup":  two(r.caughtUp),
+		"same":      two(func(a, b *node) { r.requireSame(a, b) }),
+		"functions": two(func(a, b *node) { requireSameFunctions(r.t, a, b) }),
+		"jump":      timed(r.jump),
+		"pass":      timed(r.pass),
+		"fill": func(_ string, words []string) string {
+			r.node(words[0]).fill(r.t, pairingKeys(words[1])...)
+			return ""
+		},
+		"effects": func(name string, _ []string) string {
+			for _, line := range pairingEffects {
+				r.node(name).do(r.t, line)
+			}
+			return ""
+		},
+		"until": func(text string, _ []string) string { r.untilReply(text, 0); return "" },
+		"hurry": func(text string, _ []string) string { r.untilReply(text, 100*time.Millisecond); return "" },
+		"await": func(name string, _ []string) string {
+			if reply := r.await(r.wire(name)); reply != "EOF" {
+				return reply + "\r\n"
+			}
+			return "+EOF\r\n"
+		},
+		"cut": func(name string, _ []string) string {
+			require.NoError(r.t, r.wire(name).conn.Close())
+			delete(r.wires, name)
+			return ""
+		},
+		"ticks": func(text string, _ []string) string {
+			n, err := strconv.Atoi(text)
+			require.NoError(r.t, err)
+			for range n {
+				r.tick()
+			}
+			return ""
+		},
+		"tend": func(_ string, words []string) string {
+			r.nodes = nil
+			for _, name := range words {
+				r.nodes = append(r.nodes, r.node(name))
+			}
+			return ""
+		},
+		"silent": func(_ string, words []string) string {
+			r.wires[words[0]+"9"] = r.attachSilent(r.node(words[0]), words[1])
+			return ""
+		},
+		"deaf": func(string, []string) string {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(r.t, err)
+			r.t.Cleanup(func() { l.Close() })
+			_, r.vars["deaf"], _ = net.SplitHostPort(l.Addr().String())
+			return ""
+		},
+		"id": func(name string, _ []string) string {
+			return "+" + r.node(name).field(r.t, "master_replid") + "\r\n"
+		},
+		"next": func(name string, _ []string) string {
+			return fmt.Sprintf(":%d\r\n", r.node(name).offset(r.t)+1)
+		},
+		"holds": func(name string, _ []string) string {
+			return "+" + strings.Join(r.node(name).holds(r.t), " ") + "\r\n"
+		},
+		"history": func(name string, _ []string) string {
+			fields, _ := r.node(name).info(r.t, "replication")
+			return fmt.Sprintf("+%d %d\r\n",
+				r.history(fields["master_replid"]), r.history(fields["master_replid2"]))
+		},
+		"counts": func(name string, _ []string) string {
+			full, partial := r.node(name).counts(r.t)
+			return fmt.Sprintf("+%s %s\r\n", full, partial)
+		},
+	}
+}
+
+func stringsOf(words [][]byte) (out []string) {
+	for _, word := range words {
+		out = append(out, string(word))
+	}
+	return out
+}
