@@ -9,9 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/oracle"
-	"github.com/zlimit/zlimit/server"
 )
 
 // aclFiles are contents of ACL files, right and wrong.
@@ -100,13 +98,6 @@ func TestUsersOfConfiguration(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	listen := func(args ...string) (*server.Server, error) {
-		cfg := config.New()
-		if err := cfg.ParseArgs(append(args, "--bind", "127.0.0.1"), nil); err != nil {
-			return nil, err
-		}
-		return server.Listen(server.Options{Config: cfg, FreePort: true})
-	}
 	for _, c := range []struct{ file, want string }{
 		{"user\n", ">>> 'user'\nBad directive or wrong number of arguments"},
 		{"port 0\nuser a nosuch\n", "line 2\n>>> 'user a nosuch'\nError in user declaration: 'nosuch': Syn"},
@@ -119,26 +110,12 @@ func TestUsersOfConfiguration(t *testing.T) {
 		{"aclfile " + dir + "\n", "Error loading ACLs, opening file '" + dir + "': "},
 		{"aclfile " + write("bad.acl", "user a on\nuser b nosuch\n") + "\n", "bad.acl:2: Syntax error. W"},
 	} {
-		srv, err := listen(write("zlimit.conf", c.file))
-		require.Nil(t, srv)
+		err := refused(t, write("zlimit.conf", c.file), "--bind", "127.0.0.1")
 		require.ErrorContains(t, err, c.want, c.file)
 	}
 
-	srv := start(t, "--bind", "127.0.0.1", "--requirepass", "old",
-		"--user", "alice", "on", ">pw", "~a*", "+@all", "--USER", "default", "off",
-		"--user", "bob", "(+get ~b)")
-	alice := dialWire(t, srv)
-	require.Contains(t, alice.call(t, "GET", "a"), "-NOAUTH")
-	require.Contains(t, alice.call(t, "AUTH", "old"), "-WRONGPASS")
-	require.Equal(t, "+OK", alice.call(t, "AUTH", "alice", "pw"))
-	require.Equal(t, "$-1", alice.call(t, "GET", "a"))
-	list := alice.call(t, "ACL", "LIST")
-	require.Contains(t, list, "user bob off resetchannels -@all (~b resetchannels -@all +get)\r\n")
-	require.Contains(t, list, "user default off sanitize-payload resetchannels -@all")
-	require.Contains(t, alice.call(t, "ACL", "SAVE"), "not configured to use an ACL file")
-
 	full := start(t, "--bind", "127.0.0.1", "--aclfile", write("users.acl", "user alice on nopass +@all\n"))
-	w := dialWire(t, full)
+	w := connect(t, full)
 	require.Equal(t, "+OK", w.call(t, "AUTH", "alice", "x"))
 	write("users.acl", "user alice on\nuser alice off\n")
 	require.Contains(t, w.call(t, "ACL", "LOAD"), "Duplicate user 'alice' found on line 2")
@@ -146,12 +123,4 @@ func TestUsersOfConfiguration(t *testing.T) {
 	require.NoError(t, os.RemoveAll(dir))
 	require.Contains(t, w.call(t, "ACL", "SAVE"), "-ERR There was an error trying to save the ACLs.")
 	require.Contains(t, w.call(t, "ACL", "LOAD"), "-ERR Error loading ACLs, opening file")
-}
-
-func dialWire(t *testing.T, srv *server.Server) *wire {
-	t.Helper()
-	c, err := net.Dial("tcp", srv.Addr().String())
-	require.NoError(t, err)
-	t.Cleanup(func() { c.Close() })
-	return newWire(c)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,10 +84,5 @@ func newCasePlayer(t *testing.T, s scenario.Section) *scenario.Runner {
 }
 
 func roundTrips(t *testing.T, gateway *server.Server) (int, error) {
-	info := connect(t, gateway).call(t, "INFO", "upstream")
-	m := regexp.MustCompile(`\r\nupstream_round_trips:(\d+)\r\n`).FindStringSubmatch(info)
-	if m == nil {
-		return 0, errors.New("INFO upstream has no round trips: " + info)
-	}
-	return strconv.Atoi(m[1])
+	return strconv.Atoi(infoField(t, connect(t, gateway), "upstream_round_trips"))
 }

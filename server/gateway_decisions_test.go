@@ -107,7 +107,7 @@ func TestGatewayCountsDecisions(t *testing.T) {
 				gateway := startGateway(t, p.srv, append(countingFlags, remembered...)...)
 				gateway.Engine().Clock().Freeze()
 				require.NoError(t, gateway.Engine().Clock().Set(startNowMs))
-				p.wire = dialRL(t, gateway)
+				p.wire = connect(t, gateway)
 				g := &gatewayRun{p, gateway}
 				traceKeys(p, p.wire)
 				run(g)

@@ -68,9 +68,9 @@ func TestLeaseEndsWithItsKey(t *testing.T) {
 // in its hands.
 func TestGatewaysWithLeasesShareALimit(t *testing.T) {
 	g := newGatewayRun(t, "--rl-lease", "hot: 30 86400000")
-	second := dialRL(t, startGateway(t, g.srv, "--rl-lease", "hot: 60 86400000"))
+	second := connect(t, startGateway(t, g.srv, "--rl-lease", "hot: 60 86400000"))
 	third := startGateway(t, g.srv, "--rl-lease", "hot: 60 86400000")
-	lost := dialRL(t, third)
+	lost := connect(t, third)
 	const call = "RL.ALLOW hot:1 500 1h"
 	total := 0
 	for i := range 600 {

@@ -8,9 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/oracle"
-	"github.com/zlimit/zlimit/server"
 	"github.com/zlimit/zlimit/testca"
 )
 
@@ -43,7 +41,7 @@ func securedServers(t *testing.T, c *certificates, rules string) map[string]secu
 // gatewayTo starts a gateway with the certificate of a client and returns a connection to it.
 func (c *certificates) gatewayTo(t *testing.T, url string, more ...string) *wire {
 	t.Helper()
-	return dialRL(t, start(t, append([]string{
+	return connect(t, start(t, append([]string{
 		"--bind", "127.0.0.1", "--upstream", url, "--upstream-tls-ca-cert-file", c.caFile,
 		"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", c.key, "--upstream-timeout", "60000",
 	}, more...)...))
@@ -246,6 +244,9 @@ func TestGatewayStartErrors(t *testing.T) {
 		directives []string
 		want       string
 	}{
+		{"http://h", nil, "upstream: it must begin with redis://"},
+		{"redis://h", []string{"--upstream-failure", "maybe"}, "upstream-failure must be"},
+		{"redis://h", []string{"--upstream-wait", "1"}, "upstream-wait must be"},
 		{"redis://gate@h", nil, `the user "gate" needs a password`},
 		{"redis://h", []string{"--upstream-user", "gate"}, `the user "gate" needs a password`},
 		{
@@ -266,11 +267,8 @@ func TestGatewayStartErrors(t *testing.T) {
 			"upstream-tls-cert-file: tls: private key type does not match",
 		},
 	} {
-		cfg := config.New()
-		args := append([]string{"--port", "0", "--upstream", row.url}, row.directives...)
-		require.NoError(t, cfg.ParseArgs(args, nil))
-		_, err := server.Listen(server.Options{Config: cfg})
-		require.ErrorContains(t, err, row.want)
+		args := append([]string{"--upstream", row.url}, row.directives...)
+		require.ErrorContains(t, refused(t, args...), row.want)
 	}
 }
 
@@ -288,39 +286,6 @@ func TestGatewayIsRefusedAKey(t *testing.T) {
 				require.Contains(t, w.call(t, "RL.ALLOW", "api:k", "9", "1h"), "*5\r\n:1\r\n")
 			}
 			require.Contains(t, w.call(t, "INFO", "upstream"), "decides_by=functions")
-		})
-	}
-}
-
-// A user of the gateway who may read a key may look at its limit, and at nothing else: whatever the
-// user of the upstream may do, and however the call comes.
-func TestGatewayReadersMayPeek(t *testing.T) {
-	for name, directives := range map[string][]string{
-		"plain": nil, "remembered": {"--rl-deny-cache", `"" 60000`, "--rl-lease", `"" 50 60000`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := newRun(t)
-			p.moveTo(0)
-			gateway := startGateway(t, p.srv, directives...)
-			admin, reader := dialRL(t, gateway), dialRL(t, gateway)
-			require.Equal(t, "OK", p.call(admin, "ACL SETUSER reader on nopass +@all %R~k"))
-			require.Equal(t, "OK", p.call(reader, "AUTH reader x"))
-			require.Equal(t, "[1 2 1 0 60000]", p.call(admin, "RL.ALLOW k 2 1m"))
-			for _, line := range []string{
-				"RL.ALLOW k 2 1m PEEK", "RL.ALLOW k 2 1m COST 0", "RL.MALLOW 1 k 2 1m PEEK",
-			} {
-				want := p.call(admin, line)
-				require.Equal(t, want, p.call(reader, line), line)
-				require.Equal(t, "OK", p.call(reader, "MULTI"))
-				require.Equal(t, "QUEUED", p.call(reader, line))
-				require.Equal(t, "["+want+"]", p.call(reader, "EXEC"), line)
-			}
-			for _, line := range []string{
-				"RL.ALLOW k 2 1m", "RL.MALLOW 1 k 2 1m", "RL.ALLOW other 2 1m PEEK",
-			} {
-				require.Contains(t, p.call(reader, line), "NOPERM", line)
-			}
-			require.Equal(t, "[1 2 0 0 60000]", p.call(admin, "RL.ALLOW k 2 1m"), "nothing was consumed")
 		})
 	}
 }

@@ -24,18 +24,14 @@ func newGatewayRun(t *testing.T, directives ...string) *gatewayRun {
 	p := newRun(t)
 	p.moveTo(0)
 	gateway := startGateway(t, p.srv, directives...)
-	p.wire = dialRL(t, gateway)
+	p.wire = connect(t, gateway)
 	require.Equal(t, "[1 1 0 0 1000]", p.call(p.wire, "RL.ALLOW first 1 1s"))
 	return &gatewayRun{p, gateway}
 }
 
 // upstreamInfo returns a number of INFO upstream.
 func (g *gatewayRun) upstreamInfo(name string) int {
-	info := g.call(dialRL(g.t, g.gateway), "INFO upstream")
-	_, rest, ok := strings.Cut(info, "upstream_"+name+":")
-	require.True(g.t, ok, "%s in %s", name, info)
-	line, _, _ := strings.Cut(rest, "\r\n")
-	n, err := strconv.Atoi(line)
+	n, err := strconv.Atoi(infoField(g.t, connect(g.t, g.gateway), "upstream_"+name))
 	require.NoError(g.t, err)
 	return n
 }

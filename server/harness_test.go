@@ -13,22 +13,48 @@ import (
 // startNowMs is where the clock of a test's server stands.
 const startNowMs = 1_700_000_000_000
 
-// start runs a server on a free port for one test, with directives as they
-// stand on a command line.
-func start(t *testing.T, args ...string) *server.Server {
+// serve runs a server on a free port until the end of the test, or until the test closes it. Directives are
+// as they stand on a command line. served is what Serve returns, and then closed.
+func serve(t *testing.T, o server.Options, args ...string) (srv *server.Server, served <-chan error) {
 	t.Helper()
-	cfg := config.New()
-	require.NoError(t, cfg.ParseArgs(args, nil))
-	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
+	if o.Config == nil {
+		o.Config = config.New()
+	}
+	require.NoError(t, o.Config.ParseArgs(args, nil))
+	o.FreePort = true
+	srv, err := server.Listen(o)
 	require.NoError(t, err)
 	srv.SetHandshakeTimeout(wireTimeout)
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve() }()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- srv.Serve()
+		close(ended)
+	}()
 	t.Cleanup(func() {
 		require.NoError(t, srv.Close())
-		require.NoError(t, <-served)
+		require.NoError(t, <-ended)
 	})
+	return srv, ended
+}
+
+// start runs a server for one test.
+func start(t *testing.T, args ...string) *server.Server {
+	t.Helper()
+	srv, _ := serve(t, server.Options{}, args...)
 	return srv
+}
+
+// refused returns why a server with directives does not start.
+func refused(t *testing.T, args ...string) error {
+	t.Helper()
+	cfg := config.New()
+	if err := cfg.ParseArgs(args, nil); err != nil {
+		return err
+	}
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
+	require.Nil(t, srv)
+	require.Error(t, err)
+	return err
 }
 
 // startForTest runs a server whose clock is held at startNowMs.

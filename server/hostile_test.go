@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -21,20 +20,19 @@ const tooManyClients = "-ERR max number of clients reached\r\n"
 // infoField returns one line of INFO.
 func infoField(t *testing.T, w *wire, field string) string {
 	t.Helper()
-	for line := range strings.Lines(w.call(t, "INFO")) {
+	return fieldOf(t, w.call(t, "INFO", "everything"), field)
+}
+
+// fieldOf returns one line of a reply to INFO.
+func fieldOf(t *testing.T, info, field string) string {
+	t.Helper()
+	for line := range strings.Lines(info) {
 		if value, ok := strings.CutPrefix(line, field+":"); ok {
 			return strings.TrimSpace(value)
 		}
 	}
 	require.Fail(t, "INFO has no "+field)
 	return ""
-}
-
-func TestMaxClientsDefault(t *testing.T) {
-	t.Parallel()
-	srv, _, _ := serveWith(t, config.New())
-	require.Equal(t, "*2\r\n$10\r\nmaxclients\r\n$5\r\n10000",
-		connect(t, srv).call(t, "CONFIG", "GET", "maxclients"))
 }
 
 func TestMaxClientsFlood(t *testing.T) {
@@ -46,19 +44,10 @@ func TestMaxClientsFlood(t *testing.T) {
 		admitted[i] = connect(t, srv)
 		require.Equal(t, "+PONG", admitted[i].call(t, "PING"))
 	}
-	var rejected, busy sync.WaitGroup
-	stop := make(chan struct{})
+	var rejected sync.WaitGroup
+	var stops []func()
 	for _, c := range admitted {
-		busy.Go(func() {
-			for running := true; running; {
-				select {
-				case <-stop:
-					running = false
-				default:
-				}
-				require.Equal(t, "+PONG", c.call(t, "PING"))
-			}
-		})
+		stops = append(stops, meanwhile(t, func() error { return c.exchange("PING\r\n") }))
 	}
 	for range 10 {
 		rejected.Go(func() {
@@ -68,8 +57,9 @@ func TestMaxClientsFlood(t *testing.T) {
 		})
 	}
 	rejected.Wait()
-	close(stop)
-	busy.Wait()
+	for _, stop := range stops {
+		stop()
+	}
 	require.Equal(t, strconv.Itoa(maxClients), infoField(t, admitted[0], "connected_clients"))
 	require.Equal(t, strconv.Itoa(maxClients), infoField(t, admitted[0], "maxclients"))
 	require.Equal(t, strconv.Itoa(flood), infoField(t, admitted[0], "rejected_connections"))
@@ -90,89 +80,31 @@ func TestMaxClientsPipeliningClients(t *testing.T) {
 	}
 }
 
-func TestMaxClientsAtRunTime(t *testing.T) {
+// TestClosedClientsLeaveTheirPlaces: the places of clients are free once their connections are closed.
+func TestClosedClientsLeaveTheirPlaces(t *testing.T) {
 	t.Parallel()
-	srv, _, _ := serveWith(t, config.New(), "--maxclients", "2")
-	a, b := connect(t, srv), connect(t, srv)
-	require.Equal(t, "+PONG", b.call(t, "PING"))
-	require.Equal(t, "+PONG", a.call(t, "PING"))
-	require.Equal(t, tooManyClients, connect(t, srv).readToEnd(t))
-
-	require.Equal(t, "+OK", a.call(t, "CONFIG", "SET", "maxclients", "3"))
-	c := connect(t, srv)
-	require.Equal(t, "+PONG", c.call(t, "PING"))
-	require.Equal(t, tooManyClients, connect(t, srv).readToEnd(t))
-
-	require.Equal(t, "+OK", a.call(t, "CONFIG", "SET", "maxclients", "1"))
-	require.Equal(t, "+PONG", c.call(t, "PING"), "connected clients stay")
-	require.Equal(t, tooManyClients, connect(t, srv).readToEnd(t))
-	require.Equal(t, "+OK\r\n", quit(t, b))
-	require.Equal(t, "+OK\r\n", quit(t, c))
-	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { a.call(t, "PING") })
-	require.Equal(t, tooManyClients, connect(t, srv).readToEnd(t), "maxclients is 1")
-	require.Equal(t, "4", infoField(t, a, "rejected_connections"))
-
-	require.Equal(t, "+OK", a.call(t, "CONFIG", "SET", "maxclients", "2"))
-	// The places of b and c are free once their connections are closed.
-	eventually(t, func() bool {
-		w := connect(t, srv)
-		require.NoError(t, w.sendRaw([]byte("PING\r\n")))
-		reply, err := w.readReply()
-		return err == nil && string(reply) == "+PONG\r\n"
-	}, func() {})
-}
-
-func quit(t *testing.T, w *wire) string {
-	t.Helper()
-	require.NoError(t, w.sendRaw([]byte("QUIT\r\n")))
-	return w.readToEnd(t)
-}
-
-// TestTimeout waits for one second, the smallest timeout.
-// TestTimeoutSparesActiveClients has clients that send commands.
-func TestTimeout(t *testing.T) {
-	t.Parallel()
-	for name, set := range map[string]func(t *testing.T) (*server.Server, *wire){
-		"from the start": func(t *testing.T) (*server.Server, *wire) {
-			srv, _, _ := serveWith(t, config.New(), "--timeout", "1")
-			return srv, connect(t, srv)
-		},
-		"by CONFIG SET, for an idle client": func(t *testing.T) (*server.Server, *wire) {
-			srv, _, _ := serveWith(t, config.New())
-			idle := connect(t, srv)
-			require.Equal(t, "+PONG", idle.call(t, "PING"))
-			require.Equal(t, "+OK", connect(t, srv).call(t, "CONFIG", "SET", "timeout", "1"))
-			return srv, idle
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			srv, idle := set(t)
-			half := connect(t, srv)
-			require.NoError(t, half.sendRaw([]byte("*2\r\n$4\r\nECHO\r\n$10\r\nabc")))
-			idle.awaitClose(t)
-			half.awaitClose(t)
-		})
+	srv, _, _ := serveWith(t, config.New(), "--maxclients", "1")
+	for range 3 {
+		eventually(t, func() bool {
+			c := connect(t, srv)
+			_ = c.sendRaw([]byte("QUIT\r\n")) // it may be closed already
+			reply, err := c.readReply()
+			return err == nil && string(reply) == "+OK\r\n"
+		}, func() {})
 	}
 }
 
-func TestProtoMaxBulkLen(t *testing.T) {
+// TestTimeout waits for one second, the smallest timeout, which also idle clients have from CONFIG SET on.
+// TestTimeoutSparesActiveClients has clients that send commands.
+func TestTimeout(t *testing.T) {
 	t.Parallel()
-	const limit = 1 << 20
-	refused := "-ERR Protocol error: invalid bulk length\r\n"
-	srv, _, _ := serveWith(t, config.New(), "--proto-max-bulk-len", "1mb")
-	c := connect(t, srv)
-	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", limit)), "the limit itself is allowed")
-	require.NoError(t, c.sendRaw(fmt.Appendf(nil, "PING\r\n*2\r\n$3\r\nGET\r\n$%d\r\n", limit+1)))
-	require.Equal(t, "+PONG\r\n"+refused, c.readToEnd(t), "earlier commands are answered")
-
-	c = connect(t, srv)
-	require.Equal(t, "+OK", c.call(t, "CONFIG", "SET", "proto-max-bulk-len", "2mb"))
-	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", limit+1)))
-	require.NoError(t, c.sendRaw([]byte("CONFIG SET proto-max-bulk-len 1mb\r\n*1\r\n$1048577\r\n")))
-	require.Equal(t, "+OK\r\n", c.reply(t)+"\r\n")
-	_ = c.sendRaw(bytes.Repeat([]byte("x"), limit+3)) // checked at its length line
-	requireServes(t, srv)
+	srv, _, _ := serveWith(t, config.New())
+	idle, half := connect(t, srv), connect(t, srv)
+	require.Equal(t, "+PONG", idle.call(t, "PING"))
+	require.NoError(t, half.sendRaw([]byte("*2\r\n$4\r\nECHO\r\n$10\r\nabc")))
+	require.Equal(t, "+OK", connect(t, srv).call(t, "CONFIG", "SET", "timeout", "1"))
+	idle.awaitClose(t)
+	half.awaitClose(t)
 }
 
 // requireServes requires that the server serves a new connection.
@@ -194,42 +126,6 @@ func TestQueryBufferLimit(t *testing.T) {
 	require.Equal(t, "1", infoField(t, other, "client_query_buffer_limit_disconnections"))
 	require.Equal(t, "0", infoField(t, other, "client_output_buffer_limit_disconnections"))
 	requireServes(t, srv)
-}
-
-// TestBeforeAuth: before AUTH a client may neither send much nor make the server
-// allocate much.
-func TestBeforeAuth(t *testing.T) {
-	t.Parallel()
-	const count, size = 10, 16 << 10
-	srv, _, _ := serveWith(t, config.New(), "--requirepass", "secret")
-	full := make([]string, count)
-	for i := range full {
-		full[i] = strings.Repeat("x", size)
-	}
-	full[0] = "MSET"
-
-	c := connect(t, srv)
-	require.Equal(t, "-NOAUTH Authentication required.", c.call(t, full...), "the limit itself is allowed")
-	require.NoError(t, c.sendRaw([]byte("*11\r\n")))
-	require.Equal(t, "-ERR Protocol error: unauthenticated multibulk length\r\n", c.readToEnd(t))
-
-	c = connect(t, srv)
-	require.NoError(t, c.sendRaw([]byte("*2\r\n$4\r\nAUTH\r\n$16385\r\n")))
-	require.Equal(t, "-ERR Protocol error: unauthenticated bulk length\r\n", c.readToEnd(t))
-
-	c = connect(t, srv)
-	require.Equal(t, "-WRONGPASS invalid username-password pair or user is disabled.",
-		c.call(t, "AUTH", "wrong"))
-	require.Equal(t, "-NOAUTH Authentication required.", c.call(t, "PING"))
-	require.NoError(t,
-		c.sendRaw([]byte("AUTH secret\r\n*11\r\n$4\r\nMSET\r\n"+strings.Repeat("$1\r\na\r\n", 10)+
-			"*2\r\n$4\r\nECHO\r\n$16385\r\n"+strings.Repeat("x", 16385)+"\r\nRESET\r\n*11\r\n")))
-	require.Equal(t, "+OK", c.reply(t))
-	require.Equal(t, "+OK", c.reply(t))
-	require.True(t, strings.HasPrefix(c.reply(t), "$16385"))
-	require.Equal(t, "+RESET", c.reply(t))
-	require.Equal(t, "-ERR Protocol error: unauthenticated multibulk length\r\n", c.readToEnd(t),
-		"RESET logs out")
 }
 
 // TestGarbage: invalid input is answered with an error or a close, and does not

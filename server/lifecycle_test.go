@@ -30,15 +30,10 @@ func serveWith(t *testing.T, cfg *config.Config, args ...string) (srv *server.Se
 	logged func() string,
 ) {
 	t.Helper()
-	require.NoError(t, cfg.ParseArgs(append([]string{"--bind", "127.0.0.1"}, args...), nil))
 	var lines lockedBuffer
-	log := slog.New(logging.Text(&lines, 1))
-	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: log})
-	require.NoError(t, err)
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve() }()
-	t.Cleanup(func() { require.NoError(t, srv.Close()) })
-	return srv, ended, lines.String
+	o := server.Options{Config: cfg, Log: slog.New(logging.Text(&lines, 1))}
+	srv, served = serve(t, o, append([]string{"--bind", "127.0.0.1"}, args...)...)
+	return srv, served, lines.String
 }
 
 // lockedBuffer is a buffer that may be read while it is written.
@@ -113,6 +108,48 @@ func eventually(t *testing.T, ok func() bool, between func(), what ...any) {
 	for end := time.Now().Add(wireTimeout); !ok(); between() {
 		require.True(t, time.Now().Before(end), what...)
 	}
+}
+
+// meanwhile calls do again and again until stop is called, which requires that it has not failed.
+func meanwhile(t *testing.T, do func() error) (stop func()) {
+	t.Helper()
+	ended, failed := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-ended:
+				failed <- nil
+				return
+			default:
+			}
+			if err := do(); err != nil {
+				failed <- err
+				return
+			}
+		}
+	}()
+	return func() {
+		t.Helper()
+		close(ended)
+		require.NoError(t, <-failed)
+	}
+}
+
+// exchange sends lines and reads as many replies, none of which may be an error.
+func (w *wire) exchange(lines string) error {
+	if err := w.sendRaw([]byte(lines)); err != nil {
+		return err
+	}
+	for range strings.Count(lines, "\r\n") {
+		reply, err := w.readReply()
+		if err != nil {
+			return err
+		}
+		if reply[0] == '-' {
+			return fmt.Errorf("%q", reply)
+		}
+	}
+	return nil
 }
 
 // requireServeReturned waits for Serve to return nil.
@@ -323,26 +360,6 @@ func TestShutdownIsBounded(t *testing.T) {
 	require.NoError(t, srv.Close())
 	requireServeReturned(t, served)
 	<-senderDone
-}
-
-func TestShutdownInsidePipeline(t *testing.T) {
-	t.Parallel()
-	srv, served, _ := serveWith(t, config.New())
-	c := connect(t, srv)
-	require.NoError(t,
-		c.sendRaw([]byte("PING\r\nSET a 1\r\nSHUTDOWN SAVE NOSAVE\r\nSHUTDOWN NOSAVE\r\nPING\r\n")))
-	require.Equal(t, "+PONG\r\n+OK\r\n-ERR syntax error\r\n", c.readToEnd(t))
-	<-srv.Ending()
-	requireServeReturned(t, served)
-}
-
-func TestQuitIgnoresLaterCommands(t *testing.T) {
-	t.Parallel()
-	srv, _, _ := serveWith(t, config.New())
-	c, other := connect(t, srv), connect(t, srv)
-	require.NoError(t, c.sendRaw([]byte("SET a 1\r\nQUIT\r\nSET a 2\r\n"+string(pings(5000)))))
-	require.Equal(t, "+OK\r\n+OK\r\n", c.readToEnd(t))
-	require.Equal(t, "$1\r\n1", other.call(t, "GET", "a"))
 }
 
 func TestClientKill(t *testing.T) {

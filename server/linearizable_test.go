@@ -288,14 +288,14 @@ func (p *linRun) record(seed uint64) []porcupine.Operation {
 	const clients, calls = 5, 24
 	t := p.t
 	var h linHistory
-	first := dialRL(t, p.callees[0])
+	first := connect(t, p.callees[0])
 	for _, c := range linFirstCalls {
 		require.NoError(t, h.run(p, 0, first, c))
 	}
 	var all sync.WaitGroup
 	failed := make(chan error, clients)
 	for client := range clients {
-		w, r := dialRL(t, p.callees[client%len(p.callees)]), rand.New(rand.NewPCG(seed, uint64(client)))
+		w, r := connect(t, p.callees[client%len(p.callees)]), rand.New(rand.NewPCG(seed, uint64(client)))
 		all.Go(func() {
 			for i := range calls {
 				c := randomLinCall(r)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/server"
@@ -16,20 +15,9 @@ import (
 // startInDir runs a server whose directory clients may change, for one test.
 func startInDir(t *testing.T, dir string, directives ...string) *wire {
 	t.Helper()
-	cfg := config.New()
-	args := append([]string{"--bind", "127.0.0.1", "--dir", dir, "--enable-protected-configs", "local"},
-		directives...)
-	require.NoError(t, cfg.ParseArgs(args, nil))
-	srv, err := server.Listen(server.Options{
-		Config: cfg, FreePort: true, Disk: engine.Directory(dir), Chdir: engine.Directory,
-	})
-	require.NoError(t, err)
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve() }()
-	t.Cleanup(func() {
-		require.NoError(t, srv.Close())
-		require.NoError(t, <-served)
-	})
+	o := server.Options{Disk: engine.Directory(dir), Chdir: engine.Directory}
+	args := []string{"--bind", "127.0.0.1", "--dir", dir, "--enable-protected-configs", "local"}
+	srv, _ := serve(t, o, append(args, directives...)...)
 	return connectLoaded(t, srv)
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/config"
-	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 	"github.com/zlimit/zlimit/server"
@@ -121,64 +120,6 @@ func TestFailedLoadStopsServer(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, srv.Serve(), "--check-rdb dump.rdb")
 	require.True(t, srv.LoadFailed())
-}
-
-func TestShutdownSaves(t *testing.T) {
-	t.Parallel()
-	dir := engine.Directory(t.TempDir())
-	srv, end := startWithDisk(t, dir)
-	c := connectLoaded(t, srv)
-	require.Equal(t, "+OK", c.call(t, "SET", "k", "v"))
-	require.NoError(t, c.sendRaw([]byte("SHUTDOWN SAVE\r\n")))
-	require.Zero(t, c.awaitClose(t))
-	require.NoError(t, end())
-
-	srv, end = startWithDisk(t, dir)
-	c = connectLoaded(t, srv)
-	require.Equal(t, "$1\r\nv", c.call(t, "GET", "k"))
-	require.NoError(t, end())
-}
-
-// TestCanceledJobs checks that FLUSHALL ends a BGSAVE and CONFIG SET appendonly no a rewrite, at once and
-// without a failure, and that the next job does not fail for it.
-func TestCanceledJobs(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		begin, cancel, again []string
-		running, ok          string
-	}{
-		"BGSAVE": {
-			[]string{"BGSAVE"},
-			[]string{"FLUSHALL"},
-			[]string{"BGSAVE"},
-			"rdb_bgsave_in_progress", "rdb_last_bgsave_status:ok",
-		},
-		"BGREWRITEAOF": {
-			[]string{"BGREWRITEAOF"},
-			[]string{"CONFIG", "SET", "appendonly", "no"},
-			[]string{"BGREWRITEAOF"},
-			"aof_rewrite_in_progress", "aof_last_bgrewrite_status:ok",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			srv, end := startWithDisk(t, crashdisk.New(1).FS(), fsyncAlways...)
-			c := connectLoaded(t, srv)
-			info := func() string { return c.call(t, "INFO", "persistence") }
-			eventually(t, func() bool { return strings.Contains(info(), tc.running+":0") }, func() {})
-			c.call(t, "SET", "k", "v")
-			c.call(t, "CONFIG", "SET", "rdb-key-save-delay", "1000000000")
-			require.Contains(t, c.call(t, tc.begin...), "started")
-			require.Contains(t, info(), tc.running+":1")
-			require.Equal(t, "+OK", c.call(t, tc.cancel...))
-			require.Contains(t, info(), tc.running+":0")
-			c.call(t, "CONFIG", "SET", "rdb-key-save-delay", "0")
-			require.Contains(t, c.call(t, tc.again...), "started")
-			eventually(t, func() bool { return strings.Contains(info(), tc.running+":0") }, func() {})
-			require.Contains(t, info(), tc.ok)
-			require.NoError(t, end())
-		})
-	}
 }
 
 // TestLoadingByDebug checks what other clients are answered while DEBUG RELOAD and LOADAOF take long.

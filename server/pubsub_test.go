@@ -109,26 +109,8 @@ func TestNoMessageIsLost(t *testing.T) {
 		all = append(all, subscriber(t, srv))
 	}
 	toggling := connect(t, srv)
-	stop := make(chan struct{})
-	var background, work sync.WaitGroup
-	background.Go(func() {
-		defer func() { _ = toggling.conn.Close() }()
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				if toggling.sendRaw([]byte("SUBSCRIBE a\r\nUNSUBSCRIBE a\r\n")) != nil {
-					return
-				}
-				for range 2 {
-					if _, err := toggling.readReply(); err != nil {
-						return
-					}
-				}
-			}
-		}
-	})
+	stop := meanwhile(t, func() error { return toggling.exchange("SUBSCRIBE a\r\nUNSUBSCRIBE a\r\n") })
+	var work sync.WaitGroup
 	for p := range publishers {
 		c := connect(t, srv)
 		work.Go(func() {
@@ -155,8 +137,7 @@ func TestNoMessageIsLost(t *testing.T) {
 		})
 	}
 	work.Wait()
-	close(stop)
-	background.Wait()
+	stop()
 	next := make(map[string]int)
 	for _, body := range received[0] {
 		p, i, _ := strings.Cut(body, ":")

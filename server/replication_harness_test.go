@@ -170,24 +170,22 @@ func (n *node) fill(t *testing.T, lines ...string) {
 	}
 }
 
-// info returns the fields of a section of INFO, and their names in order.
-func (n *node) info(t *testing.T, section string) (fields map[string]string, names []string) {
+// info returns the fields of a section of INFO.
+func (n *node) info(t *testing.T, section string) map[string]string {
 	t.Helper()
-	fields = map[string]string{}
+	fields := map[string]string{}
 	for line := range strings.SplitSeq(n.do(t, "INFO "+section), "\r\n") {
 		if name, value, ok := strings.Cut(line, ":"); ok {
 			fields[name] = value
-			names = append(names, name)
 		}
 	}
-	return fields, names
+	return fields
 }
 
 // field returns a field of INFO replication.
 func (n *node) field(t *testing.T, name string) string {
 	t.Helper()
-	fields, _ := n.info(t, "replication")
-	return fields[name]
+	return n.info(t, "replication")[name]
 }
 
 // until polls a condition while the servers of ours do their periodic work. What takes more than a few looks
@@ -266,7 +264,7 @@ func (f *fabric) caughtUp(replica, master *node) {
 	f.t.Helper()
 	want := master.offset(f.t)
 	f.until(func() bool {
-		fields, _ := replica.info(f.t, "replication")
+		fields := replica.info(f.t, "replication")
 		at, _ := strconv.ParseInt(fields["slave_repl_offset"], 10, 64)
 		require.NotContains(f.t, fields["master_link_error"], "cannot be followed")
 		return fields["master_link_status"] == "up" && at >= want &&
@@ -284,7 +282,7 @@ func (n *node) offset(t *testing.T) int64 {
 // counts returns how many full copies and continuations a master has begun.
 func (n *node) counts(t *testing.T) (full, partial string) {
 	t.Helper()
-	stats, _ := n.info(t, "stats")
+	stats := n.info(t, "stats")
 	return stats["sync_full"], stats["sync_partial_ok"]
 }
 

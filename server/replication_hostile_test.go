@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 	"github.com/zlimit/zlimit/scenario"
 )
@@ -98,7 +97,8 @@ func aDump(t *testing.T) (head, copied string) {
 	return head + "\r\n", readCopy(t, w)
 }
 
-// TestBrokenCopies: until a copy has arrived whole, the replica has the keys that it had.
+// TestBrokenCopies: whatever a master says, until a copy has arrived whole, its replica answers clients, says
+// why it does not follow, and has the keys that it had.
 func TestBrokenCopies(t *testing.T) {
 	t.Parallel()
 	head, dump := aDump(t)
@@ -109,7 +109,7 @@ func TestBrokenCopies(t *testing.T) {
 	typed[strings.Index(dump, "\x08new:kept")-1] = 15 // a stream, if there were no checksum
 	ping := "*1\r\n$4\r\nPING\r\n"
 	behind := fmt.Sprintf("$%d\r\n%s%s", len(dump)+len(ping), dump, ping)
-	for name, send := range map[string]string{
+	sent := map[string]string{
 		"cut before":          "",
 		"cut in the head":     "$EO",
 		"cut":                 "$EOF:" + mark + "\r\n" + dump[:len(dump)/2],
@@ -124,7 +124,29 @@ func TestBrokenCopies(t *testing.T) {
 		"empty":               "$0\r\n",
 		"bytes behind it":     behind,
 		"a type changed":      "$EOF:" + mark + "\r\n" + string(typed) + mark,
-	} {
+	}
+	type answer struct {
+		command, reply string
+		hangUp         bool
+	}
+	id := strings.Repeat("a", 40)
+	answers := map[string]answer{
+		"to PING":           {command: "ping", reply: "\x00\xff\x17garbage\r\n"},
+		"HTTP":              {command: "ping", reply: "HTTP/1.1 400 Bad Request\r\n\r\n"},
+		"an array":          {command: "ping", reply: "*1\r\n$4\r\nPONG\r\n"},
+		"no end of a line":  {command: "ping", reply: strings.Repeat("x", 1<<20)},
+		"to PSYNC":          {command: "psync", reply: "\x00\xff\x17garbage\r\n"},
+		"39 bytes":          {command: "psync", reply: "+FULLRESYNC " + id[1:] + " 0\r\n"},
+		"41 bytes":          {command: "psync", reply: "+FULLRESYNC " + id + "a 0\r\n"},
+		"no offset":         {command: "psync", reply: "+FULLRESYNC " + id + "\r\n"},
+		"a negative offset": {command: "psync", reply: "+FULLRESYNC " + id + " -7\r\n"},
+		"unasked CONTINUE":  {command: "psync", reply: "+CONTINUE\r\n"},
+		"no dump":           {command: "psync", reply: fromZero + "\x00\xff\x17garbage\r\n"},
+	}
+	for name, send := range sent {
+		answers[name] = answer{"psync", head + send, true}
+	}
+	for name, c := range answers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFabric(t)
@@ -132,7 +154,12 @@ func TestBrokenCopies(t *testing.T) {
 			replica := f.nodeOn(ours, d.FS())
 			replica.fill(t, pairingKeys("own:")...)
 			want := replica.do(t, "DEBUG DIGEST")
-			newBrokenMaster(t, head+send, true).follow(t, replica)
+			newMasterSaying(t, func(command string) (string, bool) {
+				if command == c.command {
+					return c.reply, c.hangUp
+				}
+				return "+OK\r\n", false
+			}).follow(t, replica)
 			f.until(func() bool { return replica.field(t, "master_link_error") != "" }, "no error")
 			require.NotContains(t, replica.field(t, "master_link_error"), "cannot be followed")
 			require.Equal(t, want, replica.do(t, "DEBUG DIGEST"))
@@ -140,6 +167,7 @@ func TestBrokenCopies(t *testing.T) {
 			f.until(func() bool { return len(spools(d.Names())) == 0 }, "a file is left")
 			require.Equal(t, "+OK", replica.do(t, "REPLICAOF NO ONE"))
 			require.Equal(t, want, replica.do(t, "DEBUG DIGEST"))
+			require.Equal(t, "+OK", replica.do(t, "SET own:new v"), "it is a master again")
 		})
 	}
 	t.Run("whole", func(t *testing.T) {
@@ -170,90 +198,16 @@ func TestShutdownDuringSync(t *testing.T) {
 	require.Empty(t, spools(d.Names()))
 }
 
-// TestReplicaOfItself: a server that is told to follow itself, or its own replica, keeps its keys and
-// answers.
-func TestReplicaOfItself(t *testing.T) {
-	t.Parallel()
-	kinds(t, func(t *testing.T, f *fabric, k kind) {
-		a, b := f.node(k), f.node(ours)
-		a.fill(t, "SET k v")
-		host, port := a.hostPort()
-		require.Equal(t, "+OK", a.call(t, "REPLICAOF", host, port))
-		for range 200 {
-			a.jumpOurs(t, 100*time.Millisecond)
-			f.tick()
-			require.Equal(t, "down", a.field(t, "master_link_status"))
-		}
-		require.Equal(t, "$1\r\nv", a.do(t, "GET k"))
-		require.Equal(t, "+OK", a.do(t, "REPLICAOF NO ONE"))
-		f.follow(b, a)
-		host, port = b.hostPort()
-		require.Equal(t, "+OK", a.call(t, "REPLICAOF", host, port)) // a circle
-		for range 200 {
-			a.jumpOurs(t, 100*time.Millisecond)
-			b.jumpOurs(t, 100*time.Millisecond)
-			f.tick()
-			require.Equal(t, "$1\r\nv", a.do(t, "GET k"))
-			require.Equal(t, "$1\r\nv", b.do(t, "GET k"))
-		}
-		require.Equal(t, "+OK", a.do(t, "REPLICAOF NO ONE"))
-		a.fill(t, "SET k w")
-		b.jumpOurs(t, 2*time.Second)
-		f.requireSame(b, a)
-	})
-}
-
-// TestBusyScriptOnReplica: the stream waits for a script that runs too long, and goes on behind it.
-func TestBusyScriptOnReplica(t *testing.T) {
-	t.Parallel()
-	f := newFabric(t)
-	master, replica := f.node(ours), f.node(ours, "--busy-reply-threshold", "1")
-	master.fill(t, "SET k v")
-	f.follow(replica, master)
-	busy := replica.dial(t)
-	words, err := oracle.Words(`EVAL_RO "while true do redis.call('get', KEYS[1]) end" 1 k`)
-	require.NoError(t, err)
-	require.NoError(t, busy.send(words))
-	f.until(func() bool { return strings.HasPrefix(replica.do(t, "GET other"), "-BUSY") })
-	master.fill(t, "SET k w", "FLUSHALL", "SET k x")
-	for range 50 {
-		f.tick()
-		require.Contains(t, replica.do(t, "GET k"), "-BUSY")
-	}
-	require.Equal(t, "+OK", replica.do(t, "SCRIPT KILL"))
-	require.Contains(t, busy.reply(t), "Script killed")
-	f.requireSame(replica, master)
-	require.Equal(t, "$1\r\nx", replica.do(t, "GET k"))
-}
-
 // TestRoleChangesInTransactions: REPLICAOF in MULTI, with commands about keys, while the stream arrives.
 func TestRoleChangesInTransactions(t *testing.T) {
 	t.Parallel()
 	f := newFabric(t)
 	master, replica := f.node(ours), f.node(ours)
 	host, port := master.hostPort()
-	stop, done := make(chan struct{}), make(chan error, 1)
 	writer := master.dial(t)
-	go func() {
-		for {
-			select {
-			case <-stop:
-				done <- nil
-				return
-			default:
-			}
-			if err := writer.sendRaw([]byte("INCR n\r\nMULTI\r\nINCR a\r\nINCR b\r\nEXEC\r\n")); err != nil {
-				done <- err
-				return
-			}
-			for range 5 {
-				if _, err := writer.readReply(); err != nil {
-					done <- err
-					return
-				}
-			}
-		}
-	}()
+	stop := meanwhile(t, func() error {
+		return writer.exchange("INCR n\r\nMULTI\r\nINCR a\r\nINCR b\r\nEXEC\r\n")
+	})
 	for i := range 30 {
 		replica.fill(t, "MULTI", "GET n", "REPLICAOF "+host+" "+port, "GET a", "EXEC")
 		replica.jump(t, 2*time.Second)
@@ -265,8 +219,7 @@ func TestRoleChangesInTransactions(t *testing.T) {
 		require.Equal(t, values[1:len(values)/2+1], values[len(values)/2+1:], pair)
 		replica.fill(t, "MULTI", "GET n", "SLAVEOF NO ONE", "CLIENT KILL TYPE normal SKIPME yes", "EXEC")
 	}
-	close(stop)
-	require.NoError(t, <-done)
+	stop()
 	f.follow(replica, master)
 	f.requireSame(replica, master)
 }

@@ -14,37 +14,17 @@ import (
 // answered.
 func (f *fabric) load(master *node, number int) (stop func()) {
 	w := master.dial(f.t)
-	end, done := make(chan struct{}), make(chan error, 1)
-	go func() {
-		for i := 0; ; i++ {
-			select {
-			case <-end:
-				done <- nil
-				return
-			default:
-			}
-			db, n := i%3, i%50
-			lines := fmt.Sprintf("SELECT %d\r\nMULTI\r\nINCR a\r\nINCR b\r\nEXEC\r\n", db)
-			lines += fmt.Sprintf("SET k:%d:%d v%d PX %d\r\n", number, n, i, 1_000_000+i)
-			lines += fmt.Sprintf("RPUSH l:%d x%d\r\nLPOP l:%d\r\nZADD z %d m%d\r\n", n, i, n, i, n)
-			lines += fmt.Sprintf("SADD s:%d %d\r\nSPOP s:%d\r\n", n, i, n)
-			lines += fmt.Sprintf("DEL k:%d:%d\r\nHINCRBY h f%d 1\r\n", number, (n+25)%50, n)
-			if err := w.sendRaw([]byte(lines)); err != nil {
-				done <- err
-				return
-			}
-			for range strings.Count(lines, "\r\n") {
-				if _, err := w.readReply(); err != nil {
-					done <- err
-					return
-				}
-			}
-		}
-	}()
-	return func() {
-		close(end)
-		require.NoError(f.t, <-done)
-	}
+	i := 0
+	return meanwhile(f.t, func() error {
+		db, n := i%3, i%50
+		lines := fmt.Sprintf("SELECT %d\r\nMULTI\r\nINCR a\r\nINCR b\r\nEXEC\r\n", db)
+		lines += fmt.Sprintf("SET k:%d:%d v%d PX %d\r\n", number, n, i, 1_000_000+i)
+		lines += fmt.Sprintf("RPUSH l:%d x%d\r\nLPOP l:%d\r\nZADD z %d m%d\r\n", n, i, n, i, n)
+		lines += fmt.Sprintf("SADD s:%d %d\r\nSPOP s:%d\r\n", n, i, n)
+		lines += fmt.Sprintf("DEL k:%d:%d\r\nHINCRBY h f%d 1\r\n", number, (n+25)%50, n)
+		i++
+		return w.exchange(lines)
+	})
 }
 
 // requireWholeGroups requires that a replica shows no half of a transaction.

@@ -19,7 +19,7 @@ func TestReplicationMemory(t *testing.T) {
 		master := f.node(k, "--repl-backlog-size", strconv.Itoa(backlog))
 		read := func() (m map[string]int64) {
 			m = map[string]int64{}
-			fields, _ := master.info(t, "memory")
+			fields := master.info(t, "memory")
 			for name, value := range fields {
 				m[name], _ = strconv.ParseInt(value, 10, 64)
 			}
@@ -41,13 +41,7 @@ func TestReplicationMemory(t *testing.T) {
 			require.Zero(t, before[name], name)
 		}
 
-		slow := master.dial(t)
-		require.Equal(t, "+OK", doLine(t, slow, "REPLCONF capa eof"))
-		require.NoError(t, slow.sendRaw([]byte("PSYNC ? -1\r\n")))
-		require.Regexp(t, `^\+FULLRESYNC`, f.await(slow))
-		readCopy(t, slow)
-		require.NoError(t, slow.sendRaw([]byte("REPLCONF ACK 0\r\n")))
-		f.until(func() bool { return strings.Contains(master.field(t, "slave0"), "state=online") })
+		slow := f.attach(master)
 		for range times {
 			master.fill(t, "SET k "+strings.Repeat("x", value))
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,12 +24,7 @@ func TestReplicaBeforeReply(t *testing.T) { // not parallel: other tests would s
 		return newWire(c)
 	}
 	client, replica := dial(), dial()
-	require.Equal(t, "+OK", doLine(t, replica, "REPLCONF capa eof"))
-	require.NoError(t, replica.sendRaw([]byte("PSYNC ? -1\r\n")))
-	require.Regexp(t, `^\+FULLRESYNC`, f.await(replica))
-	readCopy(t, replica)
-	require.NoError(t, replica.sendRaw([]byte("REPLCONF ACK 0\r\n")))
-	f.until(func() bool { return strings.Contains(master.field(t, "slave0"), "state=online") })
+	f.attachOn(master, replica)
 
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	sent := make([]byte, 1000)

@@ -244,7 +244,7 @@ func relayed(t *testing.T, k kind) (f *fabric, master, replica *node, r *relay) 
 func (f *fabric) settle(replica *node, r *relay, w way) (up bool) {
 	f.t.Helper()
 	f.until(func() bool {
-		fields, _ := replica.info(f.t, "replication")
+		fields := replica.info(f.t, "replication")
 		up = fields["master_link_status"] == "up"
 		if !up && fields["master_link_error"] == "" {
 			if _, flipped := r.state(w); flipped {

@@ -10,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/config"
-	"github.com/zlimit/zlimit/server"
 	"github.com/zlimit/zlimit/testca"
 )
 
@@ -22,16 +20,6 @@ func (c *certificates) links(more ...string) []string {
 		"--tls-cert-file", c.cert, "--tls-key-file", c.key, "--tls-ca-cert-file", c.caFile,
 		"--tls-replication", "yes",
 	}, more...)
-}
-
-// write writes a pair to files and returns their names.
-func (c *certificates) write(t *testing.T, ca *testca.Authority, leaf testca.Leaf) (cert, key string) {
-	t.Helper()
-	pair, err := ca.Issue(leaf)
-	require.NoError(t, err)
-	cert, key, err = pair.Write(c.dir, leaf.Name)
-	require.NoError(t, err)
-	return cert, key
 }
 
 // listenTLS makes a node listen for TLS, and returns the port.
@@ -72,7 +60,7 @@ func (f *fabric) announced(master *node) (port string) {
 func TestReplicationOverTLS(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)
-	clientCert, clientKey := c.write(t, c.ca, testca.Leaf{Name: "replica"})
+	clientCert, clientKey := c.issue(t, "replica", testca.Leaf{Name: "replica"})
 	for _, kinds := range [][2]kind{{ours, ours}, {ours, redis}, {redis, ours}, {redis, redis}} {
 		t.Run(string(kinds[1])+" follows "+string(kinds[0]), func(t *testing.T) {
 			t.Parallel()
@@ -113,8 +101,9 @@ func TestReplicationTLSFails(t *testing.T) {
 	c := newCertificates(t)
 	other, err := testca.New("others")
 	require.NoError(t, err)
-	strangerCert, strangerKey := c.write(t, other, testca.Leaf{Name: "stranger2"})
-	expiredCert, expiredKey := c.write(t, c.ca, testca.Leaf{
+	others := &certificates{dir: t.TempDir(), ca: other}
+	strangerCert, strangerKey := others.issue(t, "stranger", testca.Leaf{Name: "stranger"})
+	expiredCert, expiredKey := c.issue(t, "late", testca.Leaf{
 		Name: "late", NotAfter: time.Now().Add(-time.Hour),
 	})
 	stranger := []string{"--tls-client-cert-file", strangerCert, "--tls-client-key-file", strangerKey}
@@ -268,11 +257,8 @@ func TestTLSReplicationNeedsFiles(t *testing.T) {
 				"tls-client-cert-file " + c.caFile + ": private key does not match public key",
 		},
 	} {
-		cfg := config.New()
-		require.NoError(t, cfg.ParseArgs(append([]string{"--bind", "127.0.0.1", "--tls-replication", "yes"},
-			row.args...), nil))
-		_, err := server.Listen(server.Options{Config: cfg, FreePort: true})
-		require.EqualError(t, err, row.want)
+		args := append([]string{"--bind", "127.0.0.1", "--tls-replication", "yes"}, row.args...)
+		require.EqualError(t, refused(t, args...), row.want)
 	}
 }
 

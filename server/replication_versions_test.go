@@ -138,7 +138,7 @@ func TestCopiesThatAreRefused(t *testing.T) {
 			f.until(func() bool { return replica.field(t, "master_link_status") == "up" }, "no copy")
 			require.Equal(t, "$1\r\nv", replica.do(t, "GET after"))
 			require.Equal(t, ":10", replica.do(t, "DBSIZE"))
-			persistence, _ := replica.info(t, "persistence")
+			persistence := replica.info(t, "persistence")
 			require.Equal(t, c.skipped, persistence["rdb_last_load_keys_skipped"])
 			require.Equal(t, "10", persistence["rdb_last_load_keys_loaded"])
 		})

@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"bufio"
+	"bytes"
 	"strconv"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scenario"
 	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
 
@@ -72,7 +75,7 @@ func functionCall(p *rlRun, line string) (*ratelimit.Call, *commands.Ctx, resp.V
 // maxUnits returns rl-log-max-units.
 func (p *rlRun) maxUnits() int64 {
 	if p.rlLogMaxUnits == 0 {
-		reply := p.call(dialRL(p.t, p.srv), "CONFIG GET rl-log-max-units")
+		reply := p.call(connect(p.t, p.srv), "CONFIG GET rl-log-max-units")
 		n, err := strconv.ParseInt(strings.Fields(strings.Trim(reply, "[]"))[1], 10, 64)
 		require.NoError(p.t, err)
 		p.rlLogMaxUnits = n
@@ -148,45 +151,18 @@ func sendFunctionsInMulti(p *rlRun, group []rlStep) []string {
 		require.Equal(p.t, "+QUEUED\r\n", string(sendWords(p, words)))
 		calls = append(calls, queued{i, call, c})
 	}
-	rest := sendWords(p, wordsOf(p.t, "EXEC"))
-	_, rest = firstLine(rest)
+	rest := bufio.NewReader(bytes.NewReader(sendWords(p, wordsOf(p.t, "EXEC"))))
+	_, err := rest.ReadBytes('\n')
+	require.NoError(p.t, err)
 	for _, q := range calls {
-		n := replyLen(p.t, rest)
+		reply, err := scenario.ReadReply(rest, nil)
+		require.NoError(p.t, err)
 		if q.call != nil {
-			got[q.at] = encodedReply(p, q.call.Reply(q.c, rest[:n]), resp.RESP2)
+			got[q.at] = encodedReply(p, q.call.Reply(q.c, reply), resp.RESP2)
 		} else {
-			got[q.at] = showReply(p.t, rest[:n])
+			got[q.at] = showReply(p.t, reply)
 		}
-		rest = rest[n:]
 	}
-	require.Empty(p.t, rest)
+	require.Zero(p.t, rest.Buffered())
 	return got
-}
-
-func firstLine(b []byte) (line string, rest []byte) {
-	text, after, _ := strings.Cut(string(b), "\r\n")
-	return text, []byte(after)
-}
-
-// replyLen returns the length of the first reply in b.
-func replyLen(t *testing.T, b []byte) int {
-	line, _ := firstLine(b)
-	n := len(line) + 2
-	if !strings.ContainsAny(line[:1], "$*%~") {
-		return n
-	}
-	size, err := strconv.Atoi(line[1:])
-	require.NoError(t, err)
-	switch {
-	case size < 0:
-		return n
-	case line[0] == '$':
-		return n + size + 2
-	case line[0] == '%':
-		size *= 2
-	}
-	for range size {
-		n += replyLen(t, b[n:])
-	}
-	return n
 }

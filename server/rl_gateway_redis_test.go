@@ -96,7 +96,7 @@ func runOverRedis(
 			}, scenario.flags...)
 			gateway := start(t, flags...)
 			p := &rlRun{
-				t: t, srv: gateway, wire: dialRL(t, gateway), other: dialRL(t, gateway), setClock: setClock,
+				t: t, srv: gateway, wire: connect(t, gateway), other: connect(t, gateway), setClock: setClock,
 			}
 			require.Equal(t, "OK", p.call(p.other, "FLUSHALL"))
 			p.run(path, scenario)

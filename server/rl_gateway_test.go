@@ -41,7 +41,7 @@ func TestGatewayOnEveryPath(t *testing.T) {
 					p := newRun(t, scenario.flags...)
 					gateway := startGateway(t, p.srv, scenario.flags...)
 					gateway.Engine().Clock().Freeze()
-					p.wire = dialRL(t, gateway)
+					p.wire = connect(t, gateway)
 					p.setClock = func(nowMs int64) error {
 						_ = p.srv.Engine().Clock().Set(nowMs) // an instant that is too early is refused
 						return gateway.Engine().Clock().Set(nowMs)

@@ -11,7 +11,7 @@ import (
 // RL.HELP and backwards, and finds it in the reply.
 func TestExamplesOfRLHelp(t *testing.T) {
 	srv := start(t, "--bind", "127.0.0.1", "--rl-doctor", "yes")
-	w := dialRL(t, srv)
+	w := connect(t, srv)
 	call := func(line string) string {
 		require.NoError(t, w.send(wordsOf(t, line)))
 		reply, err := w.readReply()
@@ -39,31 +39,4 @@ func TestExamplesOfRLHelp(t *testing.T) {
 		}
 	}
 	require.Regexp(t, `^ERR limit `, call("RL.ALLOW user:42 -1 1m"), "an error is noticed")
-}
-
-// TestRLHelp checks the shape of the reply, also of renamed commands, and wrong arity.
-func TestRLHelp(t *testing.T) {
-	srv := start(t, "--bind", "127.0.0.1", "--rename-command", "RL.INFO", "state",
-		"--rename-command", "INCREX", "")
-	w := dialRL(t, srv)
-	require.NoError(t, w.send(wordsOf(t, "RL.HELP")))
-	reply, err := w.readReply()
-	require.NoError(t, err)
-	lines := elements(t, reply)
-	require.Equal(t, []string{
-		"Commands that Redis does not have, with an example each:",
-		"CL.THROTTLE key max_burst count period [quantity]",
-		"    Admits count requests in period seconds, and max_burst more at once, by the generic cell rate " +
-			"algorithm.",
-		"    Example: CL.THROTTLE api:42 15 30 60",
-	}, lines[:4])
-	text := strings.Join(lines, "\n")
-	require.Contains(t, text, "\nSTATE key\n")
-	require.Contains(t, text, "\n    Example: STATE user:42")
-	require.NotContains(t, text, "RL.INFO")
-	require.NotContains(t, text, "INCREX")
-	require.NoError(t, w.send(wordsOf(t, "RL.HELP x")))
-	reply, err = w.readReply()
-	require.NoError(t, err)
-	require.Equal(t, "ERR wrong number of arguments for 'rl.help' command", showReply(t, reply))
 }

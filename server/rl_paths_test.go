@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"fmt"
-	"net"
 	"regexp"
 	"slices"
 	"strconv"
@@ -119,7 +118,7 @@ func runScenario(t *testing.T, path rlPath, scenario rlScenario) {
 func newRun(t *testing.T, flags ...string) *rlRun {
 	srv := start(t, append([]string{"--bind", "127.0.0.1", "--enable-debug-command", "yes"}, flags...)...)
 	srv.Engine().Clock().Freeze()
-	return &rlRun{t: t, srv: srv, wire: dialRL(t, srv), other: dialRL(t, srv)}
+	return &rlRun{t: t, srv: srv, wire: connect(t, srv), other: connect(t, srv)}
 }
 
 func (p *rlRun) run(path rlPath, scenario rlScenario) {
@@ -159,13 +158,6 @@ func (p *rlRun) run(path rlPath, scenario rlScenario) {
 			require.Equal(t, before, p.keyspace(), "%v changed the keyspace", group)
 		}
 	}
-}
-
-func dialRL(t *testing.T, srv *server.Server) *wire {
-	c, err := net.Dial("tcp", srv.Addr().String())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	return newWire(c)
 }
 
 // moveTo sets the clock, forwards or backwards.

@@ -15,7 +15,7 @@ import (
 func concurrently(t *testing.T, p *rlRun, lines []string) []string {
 	wires := make([]*wire, len(lines))
 	for i := range lines {
-		wires[i] = dialRL(t, p.srv)
+		wires[i] = connect(t, p.srv)
 	}
 	replies := make([]string, len(lines))
 	var ready, all sync.WaitGroup
@@ -37,7 +37,7 @@ func concurrently(t *testing.T, p *rlRun, lines []string) []string {
 func TestConcurrentHolds(t *testing.T) {
 	srv := start(t, "--bind", "127.0.0.1")
 	srv.Engine().Clock().Freeze()
-	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv)}
+	p := &rlRun{t: t, srv: srv, wire: connect(t, srv)}
 	const clients = 12
 	for round := range 8 {
 		repeat := func(line string) []string { return slices.Repeat([]string{line}, clients) }
@@ -66,7 +66,7 @@ func TestConcurrentHolds(t *testing.T) {
 func TestHoldSurvivesDisconnect(t *testing.T) {
 	srv := start(t, "--bind", "127.0.0.1")
 	srv.Engine().Clock().Freeze()
-	p := &rlRun{t: t, srv: srv, wire: dialRL(t, srv)}
+	p := &rlRun{t: t, srv: srv, wire: connect(t, srv)}
 	for i := range 20 {
 		line := fmt.Sprint("RL.RESERVE k 1000 1m 3 HOLD 1m ID ", i)
 		conn, err := net.Dial("tcp", srv.Addr().String())

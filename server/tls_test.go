@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/iotest"
@@ -33,24 +32,14 @@ func infoValue(t *testing.T, srv *server.Server, field string) string {
 	t.Helper()
 	reply, err := srv.Do(context.Background(), "INFO", "everything")
 	require.NoError(t, err)
-	for line := range strings.Lines(fmt.Sprint(reply)) {
-		if value, ok := strings.CutPrefix(line, field+":"); ok {
-			return strings.TrimSpace(value)
-		}
-	}
-	require.Fail(t, "no "+field)
-	return ""
+	return fieldOf(t, fmt.Sprint(reply), field)
 }
 
 // awaitFailedHandshakes waits until INFO says how many have failed: a client may notice that it
 // is refused before the server has counted it.
 func awaitFailedHandshakes(t *testing.T, srv *server.Server, want string) {
 	t.Helper()
-	const field = "tls_handshakes_failed"
-	for deadline := time.Now().Add(wireTimeout); infoValue(t, srv, field) != want; {
-		require.False(t, time.Now().After(deadline), "%s is not %s", field, want)
-		runtime.Gosched()
-	}
+	eventually(t, func() bool { return infoValue(t, srv, "tls_handshakes_failed") == want }, runtime.Gosched)
 }
 
 // TestTLSStartErrors: each is one line that names the directive and the file.
@@ -77,10 +66,7 @@ func TestTLSStartErrors(t *testing.T) {
 		{[]string{"--tls-protocols", "TLSv9"}, "Invalid tls-protocols specified. Use a combination of "},
 		{[]string{"--tls-ciphers", "FOO"}, `tls-ciphers: crypto/tls has no "FOO"`},
 	} {
-		cfg := config.New()
-		require.NoError(t, cfg.ParseArgs(c.directives(row.args...), nil))
-		srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
-		require.Nil(t, srv)
+		err := refused(t, c.directives(row.args...)...)
 		require.ErrorContains(t, err, row.want)
 		require.NotContains(t, err.Error(), "\n")
 	}
@@ -226,27 +212,10 @@ func TestTLSReload(t *testing.T) {
 	require.Equal(t, "server", name())
 	old := c.dialTLS(t, addr)
 
-	var wg sync.WaitGroup
-	stop := make(chan struct{})
+	var stops []func()
 	for range 4 {
 		w := c.dialTLS(t, addr)
-		wg.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					if err := w.send([][]byte{[]byte("PING")}); err != nil {
-						t.Error(err)
-						return
-					}
-					if _, err := w.readReply(); err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			}
-		})
+		stops = append(stops, meanwhile(t, func() error { return w.exchange("PING\r\n") }))
 	}
 	for i := range 5 {
 		second := fmt.Sprintf("second-%d", i)
@@ -259,8 +228,9 @@ func TestTLSReload(t *testing.T) {
 		require.NoError(t, srv.ReloadTLS())
 		require.Equal(t, third, name())
 	}
-	close(stop)
-	wg.Wait()
+	for _, stop := range stops {
+		stop()
+	}
 	require.NoError(t, os.WriteFile(c.key, []byte("half a fil"), 0o600))
 	require.EqualError(t, srv.ReloadTLS(), "tls-key-file "+c.key+": no private key in PEM")
 	require.Equal(t, "third-4", name())

@@ -1,7 +1,7 @@
 package server_test
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,20 +13,16 @@ import (
 // netStats are INFO's counters of network bytes, reads and writes.
 type netStats struct{ in, out, reads, writes int }
 
-func parseNetStats(t *testing.T, info string) (f netStats) {
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		for field, to := range map[string]*int{
-			"total_net_input_bytes": &f.in, "total_net_output_bytes": &f.out,
-			"total_reads_processed": &f.reads, "total_writes_processed": &f.writes,
-		} {
-			if name == field {
-				_, err := fmt.Sscan(value, to)
-				require.NoError(t, err)
-			}
-		}
+func parseNetStats(t *testing.T, info string) netStats {
+	read := func(field string) int {
+		n, err := strconv.Atoi(fieldOf(t, info, field))
+		require.NoError(t, err)
+		return n
 	}
-	return f
+	return netStats{
+		read("total_net_input_bytes"), read("total_net_output_bytes"),
+		read("total_reads_processed"), read("total_writes_processed"),
+	}
 }
 
 // TestNetStats requires exact counts, as another connection sees them.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -75,7 +76,11 @@ func (r *nodesRun) wire(name string) *wire {
 
 // start starts a server: its name, its kind, perhaps the name of a directory behind "on", and directives. One
 // that has ended keeps its clocks.
-func (r *nodesRun) start(words []string) {
+func (r *nodesRun) start(text string) {
+	var words []string
+	for _, word := range wordsOf(r.t, text) {
+		words = append(words, string(word))
+	}
 	name, k, directives := words[0], kind(words[1]), words[2:]
 	var on disk.FS
 	if len(directives) > 0 && directives[0] == "on" {
@@ -139,7 +144,7 @@ func (r *nodesRun) untilReply(text string, jump time.Duration) {
 	}, "%s", text)
 }
 
-// TestReplicationOfNodes runs testdata/nodes, in the format of package scenario, on servers of both kinds.
+// TestNodes runs testdata/nodes, in the format of package scenario, on servers of both kinds.
 // Before the colon of a line is the name of a server, or with a digit behind it, of another connection to it.
 // $NAME is a server's port. Directives of the test's own:
 //
@@ -156,18 +161,22 @@ func (r *nodesRun) untilReply(text string, jump time.Duration) {
 //	@hurry /RE/ NAME: CMD   so, while the clocks of ours move
 //	@await NAME             the next reply, with periodic work until it comes; EOF at the connection's end
 //	@cut NAME               the connection ends, whatever is unread
+//	@halfclose NAME         it ends in one direction
+//	@remove DIR             the directory is no longer there
 //	@ticks N                periodic work, N times
 //	@jump NAME MS           its clocks jump ahead; of a redis-server only held ones
 //	@pass NAME MS           time passes at a server
 //	@tend [NAME ...]        from now on there is periodic work on these only
 //	@silent NAME PORT       the connection NAME9 is a replica that confirms nothing, and listens on a port
+//	@sync NAME              the connection NAME8 is a replica that has sent SYNC and read the copy
+//	@stream NAME            the next command of the stream that comes in there, but for pings
 //	@deaf                   $deaf is a port that accepts nothing
 //	@id NAME                the id of its history
 //	@next NAME              its offset and one
 //	@holds NAME             what it holds
 //	@counts NAME            how many copies and continuations it has begun as a master
 //	@history NAME           its history and the one before, numbered as they are seen; 0: none
-func TestReplicationOfNodes(t *testing.T) {
+func TestNodes(t *testing.T) {
 	t.Parallel()
 	words := slices.Collect(maps.Keys(newNodesRun(t).directives()))
 	files, err := scenario.Glob("testdata/nodes/*.cases", words...)
@@ -179,8 +188,11 @@ func TestReplicationOfNodes(t *testing.T) {
 				run := newNodesRun(t)
 				r := scenario.Runner{
 					Protocol: s.Protocol,
-					Dial:     func(name string) (scenario.Client, error) { return nodeClient{run, name}, nil },
-					Vars:     run.vars, Own: map[string]func(string) ([]byte, error){},
+					Vars:     run.vars,
+					Own:      map[string]func(string) ([]byte, error){},
+					Dial: func(name string) (scenario.Client, error) {
+						return nodeClient{run, name}, nil
+					},
 				}
 				for name, do := range run.directives() {
 					r.Own[name] = func(text string) ([]byte, error) {
@@ -220,7 +232,7 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 	}
 	return map[string]func(text string, words []string) string{
 		"held":      func(string, []string) string { r.held = true; return "" },
-		"start":     func(text string, _ []string) string { r.start(stringsOf(wordsOf(r.t, text))); return "" },
+		"start":     func(text string, _ []string) string { r.start(text); return "" },
 		"stop":      func(name string, _ []string) string { r.stop(name); return "" },
 		"follow":    two(r.follow),
 		"caughtup":  two(r.caughtUp),
@@ -251,6 +263,14 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 			delete(r.wires, name)
 			return ""
 		},
+		"halfclose": func(name string, _ []string) string {
+			require.NoError(r.t, r.wire(name).conn.(*net.TCPConn).CloseWrite())
+			return ""
+		},
+		"remove": func(dir string, _ []string) string {
+			require.NoError(r.t, os.RemoveAll(r.dirs[dir]))
+			return ""
+		},
 		"ticks": func(text string, _ []string) string {
 			n, err := strconv.Atoi(text)
 			require.NoError(r.t, err)
@@ -270,6 +290,20 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 			r.wires[words[0]+"9"] = r.attachSilent(r.node(words[0]), words[1])
 			return ""
 		},
+		"sync": func(name string, _ []string) string {
+			w := r.wire(name + "8")
+			require.NoError(r.t, w.sendRaw([]byte("SYNC\r\n")))
+			r.untilReply(`/^slave0:.*state=(send_bulk|online)/ `+name+": INFO replication", 0)
+			readCopy(r.t, w)
+			return ""
+		},
+		"stream": func(name string, _ []string) string {
+			for {
+				if reply := r.await(r.wire(name)); !strings.Contains(strings.ToUpper(reply), "\r\nPING") {
+					return reply + "\r\n"
+				}
+			}
+		},
 		"deaf": func(string, []string) string {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(r.t, err)
@@ -287,7 +321,7 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 			return "+" + strings.Join(r.node(name).holds(r.t), " ") + "\r\n"
 		},
 		"history": func(name string, _ []string) string {
-			fields, _ := r.node(name).info(r.t, "replication")
+			fields := r.node(name).info(r.t, "replication")
 			return fmt.Sprintf("+%d %d\r\n",
 				r.history(fields["master_replid"]), r.history(fields["master_replid2"]))
 		},
@@ -298,9 +332,26 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 	}
 }
 
-func stringsOf(words [][]byte) (out []string) {
-	for _, word := range words {
-		out = append(out, string(word))
-	}
-	return out
+// attachSilent makes a node have a replica that never confirms anything, and listens on port.
+func (f *fabric) attachSilent(master *node, port string) *wire {
+	f.t.Helper()
+	c, err := net.Dial("tcp", master.addr)
+	require.NoError(f.t, err)
+	f.t.Cleanup(func() { c.Close() })
+	w := newWire(c)
+	require.Equal(f.t, "+OK", doLine(f.t, w, "REPLCONF listening-port "+port+" capa eof capa psync2"))
+	require.Regexp(f.t, `^\+CONTINUE`,
+		doLine(f.t, w, fmt.Sprint("PSYNC ", master.field(f.t, "master_replid"), " ", master.offset(f.t)+1)))
+	go func() { // it reads
+		buf := make([]byte, 1<<16)
+		for {
+			if _, err := c.Read(buf); err != nil {
+				return
+			}
+		}
+	}()
+	f.until(func() bool {
+		return strings.Contains(master.field(f.t, "slave0"), "port="+port+",state=online")
+	})
+	return w
 }
