@@ -93,10 +93,7 @@ func exchange(t *testing.T, l *pipe.Listener, text string, size int) string {
 // reply.
 func TestPipelineLargerThanPipeBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, l := server.New(server.Options{}), pipe.Listen()
-		require.NoError(t, srv.Add(l))
-		go srv.Serve()
-		defer srv.Close()
+		_, l := servePipe(t, server.Options{})
 		const commands = 50_000
 		require.Equal(t, strings.Repeat("+PONG\r\n", commands),
 			exchange(t, l, strings.Repeat("PING\r\n", commands), 7*commands))
@@ -107,9 +104,7 @@ func TestPipelineLargerThanPipeBuffer(t *testing.T) {
 // quiet client.
 func TestCloseAnswersReceivedCommandsOnPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		srv, l := server.New(server.Options{NoCron: true}), pipe.Listen()
-		require.NoError(t, srv.Add(l))
-		go srv.Serve()
+		srv, l := servePipe(t, server.Options{NoCron: true})
 		c, err := l.Dial(context.Background())
 		require.NoError(t, err)
 		synctest.Wait()
@@ -166,7 +161,7 @@ func TestIntercept(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv := server.New(server.Options{
+				srv, l := servePipe(t, server.Options{
 					NoCron: true,
 					Intercept: func(args [][]byte, _ <-chan struct{}) server.Interception {
 						if string(args[0]) == "SET" {
@@ -175,10 +170,6 @@ func TestIntercept(t *testing.T) {
 						return server.Interception{}
 					},
 				})
-				l := pipe.Listen()
-				require.NoError(t, srv.Add(l))
-				go srv.Serve()
-				defer srv.Close()
 				conn, err := l.Dial(context.Background())
 				require.NoError(t, err)
 				_, err = io.WriteString(conn, c.sent)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/server"
-	"github.com/zlimit/zlimit/server/pipe"
 )
 
 // A faultClient returns replies in one line.
@@ -32,11 +31,7 @@ func startFaults(t *testing.T, directives ...string) (dial func() *faultClient) 
 	t.Helper()
 	cfg := config.New()
 	require.NoError(t, cfg.ParseArgs(append([]string{"--enable-debug-command", "yes"}, directives...), nil))
-	srv := server.New(server.Options{Config: cfg, NoCron: true})
-	l := pipe.Listen()
-	require.NoError(t, srv.Add(l))
-	go srv.Serve()
-	t.Cleanup(func() { srv.Close() })
+	_, l := servePipe(t, server.Options{Config: cfg, NoCron: true})
 	return func() *faultClient {
 		conn, err := l.Dial(context.Background())
 		require.NoError(t, err)

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,23 +27,6 @@ func TestLeasedUnitsAreGrantedHere(t *testing.T) {
 	require.Less(t, trips, 60)
 	require.Equal(t, "1000", g.call(g.other, "ZCARD hot:1"))
 	require.Equal(t, 1000-(trips-1), g.upstreamInfo("leased_units"))
-
-	// FULL says where the answer is from. Units count until a window after the lease.
-	require.NotContains(t, g.call(g.wire, "RL.ALLOW hot:2 9 1h FULL"), "source")
-	reply := g.call(g.wire, "RL.ALLOW hot:2 9 1h FULL")
-	require.True(t, strings.HasPrefix(reply, "[allowed 1 limit 9 remaining 7 retry_after_ms 0"), reply)
-	require.True(t, strings.HasSuffix(reply, "used 2 algo LOG window_ms 3600000 source lease]"), reply)
-	require.Equal(t, "[1700000000000000 1700086400000000]", g.call(g.other, "ZRANGE hot:2 0 1"))
-	require.Equal(t, "90000000", g.call(g.other, "PTTL hot:2"))
-
-	// Only calls under one limit that take units take leases.
-	for _, other := range []string{
-		"RL.ALLOW hot:3 9 1h PEEK", "RL.ALLOW hot:3 9 1h 99 2h", "RL.ALLOW hot:3 9 1h COST 2 ATMOST",
-		"RL.ALLOW cold:3 9 1h", "RL.MALLOW 1 hot:3 9 1h",
-	} {
-		g.requireTrips(1, other, "[")
-	}
-	require.Equal(t, "4", g.call(g.other, "ZCARD hot:3"))
 }
 
 // TestLeaseEndsWithItsKey: what a gateway holds of a key ends with a command that changes the key.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/server"
+	"github.com/zlimit/zlimit/server/pipe"
 )
 
 // startNowMs is where the clock of a test's server stands.
@@ -42,6 +43,16 @@ func start(t *testing.T, args ...string) *server.Server {
 	t.Helper()
 	srv, _ := serve(t, server.Options{}, args...)
 	return srv
+}
+
+// servePipe runs a server on a listener in memory until the test ends.
+func servePipe(t *testing.T, o server.Options) (*server.Server, *pipe.Listener) {
+	t.Helper()
+	srv, l := server.New(o), pipe.Listen()
+	require.NoError(t, srv.Add(l))
+	go srv.Serve()
+	t.Cleanup(func() { srv.Close() })
+	return srv, l
 }
 
 // refused returns why a server with directives does not start.

@@ -201,17 +201,24 @@ func TestCloseConcurrentWithServe(t *testing.T) {
 	}
 }
 
-func TestCloseWithinAbortsRunningCommands(t *testing.T) {
-	t.Parallel()
+// serveBusy runs a server that runs a command of a client until release is closed, and has an idle client.
+func serveBusy(t *testing.T) (srv *server.Server, served <-chan error, busy *wire, release chan struct{}) {
+	t.Helper()
 	cfg := config.New()
-	release := make(chan struct{})
-	cfg.View().OnChange("loglevel", func() { <-release }) // a command that runs until the test closes release
-	srv, served, _ := serveWith(t, cfg)
-	busy, idle := connect(t, srv), connect(t, srv)
-	require.Equal(t, "+PONG", idle.call(t, "PING"))
+	release = make(chan struct{})
+	cfg.View().OnChange("loglevel", func() { <-release })
+	srv, served, _ = serveWith(t, cfg)
+	require.Equal(t, "+PONG", connect(t, srv).call(t, "PING"))
+	busy = connect(t, srv)
 	require.NoError(t, busy.sendRaw([]byte("CONFIG SET loglevel debug\r\n")))
 	eventually(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched,
 		"the command runs")
+	return srv, served, busy, release
+}
+
+func TestCloseWithinAbortsRunningCommands(t *testing.T) {
+	t.Parallel()
+	srv, served, busy, release := serveBusy(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, srv.CloseWithin(ctx), context.Canceled)
@@ -262,14 +269,7 @@ func TestShutdownAnswersReceivedCommands(t *testing.T) {
 // runs are answered, although shutdown began before they were read.
 func TestShutdownAnswersCommandsReceivedMeanwhile(t *testing.T) {
 	t.Parallel()
-	cfg := config.New()
-	release := make(chan struct{})
-	cfg.View().OnChange("loglevel", func() { <-release })
-	srv, served, _ := serveWith(t, cfg)
-	c := connect(t, srv)
-	require.NoError(t, c.sendRaw([]byte("CONFIG SET loglevel debug\r\n")))
-	eventually(t, func() bool { return cfg.String("loglevel") == "debug" }, runtime.Gosched,
-		"the command runs")
+	srv, served, c, release := serveBusy(t)
 	const commands = 8000 // more than one read
 	require.NoError(t, c.sendRaw(pings(commands)))
 	closed := make(chan error, 1)

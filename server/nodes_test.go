@@ -16,6 +16,7 @@ import (
 
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scenario"
+	"github.com/zlimit/zlimit/testca"
 )
 
 // A nodesRun is the servers of a section of testdata/nodes, and the connections to them.
@@ -166,6 +167,8 @@ func (r *nodesRun) untilReply(text string, jump time.Duration) {
 //	@ticks N                periodic work, N times
 //	@jump NAME MS           its clocks jump ahead; of a redis-server only held ones
 //	@pass NAME MS           time passes at a server
+//	@certificates           $CERT, $KEY, $CA and others; $TLS are the directives with them
+//	@listen NAME            it listens for TLS at $NAMETLS
 //	@tend [NAME ...]        from now on there is periodic work on these only
 //	@silent NAME PORT       the connection NAME9 is a replica that confirms nothing, and listens on a port
 //	@sync NAME              the connection NAME8 is a replica that has sent SYNC and read the copy
@@ -216,6 +219,9 @@ func newNodesRun(t *testing.T) *nodesRun {
 
 // directives are the test's own. They return what is compared like a reply.
 func (r *nodesRun) directives() map[string]func(text string, words []string) string {
+	quiet := func(do func(text string)) func(string, []string) string {
+		return func(text string, _ []string) string { do(text); return "" }
+	}
 	two := func(do func(a, b *node)) func(string, []string) string {
 		return func(_ string, words []string) string {
 			do(r.node(words[0]), r.node(words[1]))
@@ -231,12 +237,12 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 		}
 	}
 	return map[string]func(text string, words []string) string{
-		"held":      func(string, []string) string { r.held = true; return "" },
-		"start":     func(text string, _ []string) string { r.start(text); return "" },
-		"stop":      func(name string, _ []string) string { r.stop(name); return "" },
+		"held":      quiet(func(string) { r.held = true }),
+		"start":     quiet(r.start),
+		"stop":      quiet(r.stop),
 		"follow":    two(r.follow),
 		"caughtup":  two(r.caughtUp),
-		"same":      two(func(a, b *node) { r.requireSame(a, b) }),
+		"same":      two(r.requireSame),
 		"functions": two(func(a, b *node) { requireSameFunctions(r.t, a, b) }),
 		"jump":      timed(r.jump),
 		"pass":      timed(r.pass),
@@ -244,41 +250,40 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 			r.node(words[0]).fill(r.t, pairingKeys(words[1])...)
 			return ""
 		},
-		"effects": func(name string, _ []string) string {
+		"effects": quiet(func(name string) {
 			for _, line := range pairingEffects {
 				r.node(name).do(r.t, line)
 			}
-			return ""
-		},
-		"until": func(text string, _ []string) string { r.untilReply(text, 0); return "" },
-		"hurry": func(text string, _ []string) string { r.untilReply(text, 100*time.Millisecond); return "" },
+		}),
+		"until": quiet(func(text string) { r.untilReply(text, 0) }),
+		"hurry": quiet(func(text string) { r.untilReply(text, 100*time.Millisecond) }),
 		"await": func(name string, _ []string) string {
 			if reply := r.await(r.wire(name)); reply != "EOF" {
 				return reply + "\r\n"
 			}
 			return "+EOF\r\n"
 		},
-		"cut": func(name string, _ []string) string {
+		"cut": quiet(func(name string) {
 			require.NoError(r.t, r.wire(name).conn.Close())
 			delete(r.wires, name)
-			return ""
-		},
-		"halfclose": func(name string, _ []string) string {
+		}),
+		"halfclose": quiet(func(name string) {
 			require.NoError(r.t, r.wire(name).conn.(*net.TCPConn).CloseWrite())
-			return ""
-		},
-		"remove": func(dir string, _ []string) string {
+		}),
+		"remove": quiet(func(dir string) {
 			require.NoError(r.t, os.RemoveAll(r.dirs[dir]))
-			return ""
-		},
-		"ticks": func(text string, _ []string) string {
+		}),
+		"ticks": quiet(func(text string) {
 			n, err := strconv.Atoi(text)
 			require.NoError(r.t, err)
 			for range n {
 				r.tick()
 			}
-			return ""
-		},
+		}),
+		"certificates": quiet(func(string) { r.certificates() }),
+		"listen": quiet(func(name string) {
+			r.vars[name+"TLS"] = r.node(name).listenTLS(r.t)
+		}),
 		"tend": func(_ string, words []string) string {
 			r.nodes = nil
 			for _, name := range words {
@@ -290,13 +295,12 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 			r.wires[words[0]+"9"] = r.attachSilent(r.node(words[0]), words[1])
 			return ""
 		},
-		"sync": func(name string, _ []string) string {
+		"sync": quiet(func(name string) {
 			w := r.wire(name + "8")
 			require.NoError(r.t, w.sendRaw([]byte("SYNC\r\n")))
 			r.untilReply(`/^slave0:.*state=(send_bulk|online)/ `+name+": INFO replication", 0)
 			readCopy(r.t, w)
-			return ""
-		},
+		}),
 		"stream": func(name string, _ []string) string {
 			for {
 				if reply := r.await(r.wire(name)); !strings.Contains(strings.ToUpper(reply), "\r\nPING") {
@@ -304,13 +308,12 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 				}
 			}
 		},
-		"deaf": func(string, []string) string {
+		"deaf": quiet(func(string) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(r.t, err)
 			r.t.Cleanup(func() { l.Close() })
 			_, r.vars["deaf"], _ = net.SplitHostPort(l.Addr().String())
-			return ""
-		},
+		}),
 		"id": func(name string, _ []string) string {
 			return "+" + r.node(name).field(r.t, "master_replid") + "\r\n"
 		},
@@ -330,6 +333,25 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 			return fmt.Sprintf("+%s %s\r\n", full, partial)
 		},
 	}
+}
+
+// certificates makes variables of the files of certificates.
+func (r *nodesRun) certificates() {
+	c := newCertificates(r.t)
+	other, err := testca.New("others")
+	require.NoError(r.t, err)
+	strangers := &certificates{dir: r.t.TempDir(), ca: other}
+	cert, key := c.issue(r.t, "client", testca.Leaf{Name: "client"})
+	strangerCert, strangerKey := strangers.issue(r.t, "stranger", testca.Leaf{Name: "stranger"})
+	late := testca.Leaf{Name: "late", NotAfter: time.Now().Add(-time.Hour)}
+	lateCert, lateKey := c.issue(r.t, "late", late)
+	maps.Copy(r.vars, map[string]string{
+		"CERT": c.cert, "KEY": c.key, "CA": c.caFile, "OTHERCA": c.otherCA,
+		"CLIENTCERT": cert, "CLIENTKEY": key, "TLS": strings.Join(c.links(), " "),
+		"STRANGER":      "--tls-client-cert-file " + strangerCert + " --tls-client-key-file " + strangerKey,
+		"EXPIRED":       "--tls-client-cert-file " + lateCert + " --tls-client-key-file " + lateKey,
+		"EXPIREDMASTER": "--tls-cert-file " + lateCert + " --tls-key-file " + lateKey,
+	})
 }
 
 // attachSilent makes a node have a replica that never confirms anything, and listens on port.

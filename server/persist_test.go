@@ -17,15 +17,9 @@ import (
 // startWithDisk runs a server on fs until end is called.
 func startWithDisk(t *testing.T, fs disk.FS, directives ...string) (srv *server.Server, end func() error) {
 	t.Helper()
-	cfg := config.New()
-	require.NoError(t, cfg.ParseArgs(append([]string{"--bind", "127.0.0.1"}, directives...), nil))
-	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Disk: fs})
-	require.NoError(t, err)
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve() }()
-	return srv, func() error {
-		return errors.Join(srv.Close(), <-served)
-	}
+	directives = append([]string{"--bind", "127.0.0.1"}, directives...)
+	srv, served := serve(t, server.Options{Disk: fs}, directives...)
+	return srv, func() error { return errors.Join(srv.Close(), <-served) }
 }
 
 // connectLoaded connects a client and waits until the server has loaded.

@@ -175,11 +175,7 @@ func TestConfigSetPortDuringShutdown(t *testing.T) {
 	host := ownHost(t)
 	for range 20 {
 		cfg := config.New()
-		require.NoError(t, cfg.ParseArgs([]string{"--bind", host}, nil))
-		srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
-		require.NoError(t, err)
-		served := make(chan error, 1)
-		go func() { served <- srv.Serve() }()
+		srv, served := serve(t, server.Options{Config: cfg}, "--bind", host)
 		ports := [2]string{freePort(t, host), freePort(t, host)}
 		var both sync.WaitGroup
 		both.Go(func() {

@@ -65,32 +65,25 @@ func TestPlacesThatCannotBeContinued(t *testing.T) {
 		master.fill(t, "SET k v")
 		f.caughtUp(replica, master)
 		id, at := master.field(t, "master_replid"), master.offset(t)
-		for _, c := range []struct {
-			args []string
-			want string
-		}{
-			{[]string{id, "1"}, "+CONTINUE"},
-			{[]string{strings.ToUpper(id), "1"}, "+CONTINUE"},
-			{[]string{id, strconv.FormatInt(at+1, 10)}, "+CONTINUE"},
-			{[]string{id, strconv.FormatInt(at+1000, 10)}, "+FULLRESYNC"},
-			{[]string{id, "9223372036854775807"}, "+FULLRESYNC"},
-			{[]string{id, "0"}, "+FULLRESYNC"},
-			{[]string{id, "-9223372036854775808"}, "+FULLRESYNC"},
-			{[]string{id[1:], "1"}, "+FULLRESYNC"},
-			{[]string{id + "a", "1"}, "+FULLRESYNC"},
-			{[]string{"", "1"}, "+FULLRESYNC"},
-			{[]string{"?", strconv.FormatInt(at+1, 10)}, "+FULLRESYNC"},
-			{[]string{id, "x"}, "-ERR value is not an integer or out of range"},
-			{[]string{id, "9223372036854775808"}, "-ERR value is not an integer or out of range"},
-			{[]string{id}, "-ERR wrong number of arguments for 'psync' command"},
+		for _, c := range []struct{ args, want string }{
+			{id + " 1", "+CONTINUE"},
+			{strings.ToUpper(id) + " 1", "+CONTINUE"},
+			{id + " " + strconv.FormatInt(at+1, 10), "+CONTINUE"},
+			{id + " " + strconv.FormatInt(at+1000, 10), "+FULLRESYNC"},
+			{id + " 9223372036854775807", "+FULLRESYNC"},
+			{id + " 0", "+FULLRESYNC"},
+			{id + " -9223372036854775808", "+FULLRESYNC"},
+			{id[1:] + " 1", "+FULLRESYNC"},
+			{id + "a 1", "+FULLRESYNC"},
+			{`"" 1`, "+FULLRESYNC"},
+			{"? " + strconv.FormatInt(at+1, 10), "+FULLRESYNC"},
+			{id + " x", "-ERR value is not an integer or out of range"},
+			{id + " 9223372036854775808", "-ERR value is not an integer or out of range"},
+			{id, "-ERR wrong number of arguments for 'psync' command"},
 		} {
 			w := master.dial(t)
 			require.Equal(t, "+OK", doLine(t, w, "REPLCONF capa eof capa psync2"))
-			words := [][]byte{[]byte("PSYNC")}
-			for _, a := range c.args {
-				words = append(words, []byte(a))
-			}
-			require.NoError(t, w.send(words))
+			w.sendLine(t, "PSYNC "+c.args)
 			require.Contains(t, f.await(w), c.want, c.args)
 			require.NoError(t, w.conn.Close())
 		}

@@ -311,7 +311,7 @@ func (n *node) holds(t *testing.T) []string {
 // requireSame requires that a replica holds what its master does. If the master itself holds something else
 // afterwards, a key has expired between the two looks, and they are repeated. What has expired is reclaimed
 // first, since the digest of redis-server counts it until then.
-func (f *fabric) requireSame(replica, master *node, what ...any) {
+func (f *fabric) requireSame(replica, master *node) {
 	f.t.Helper()
 	for {
 		f.tick()
@@ -321,7 +321,7 @@ func (f *fabric) requireSame(replica, master *node, what ...any) {
 		if !slices.Equal(want, got) && !slices.Equal(want, master.holds(f.t)) {
 			continue
 		}
-		require.Equal(f.t, want, got, what...)
+		require.Equal(f.t, want, got)
 		return
 	}
 }

@@ -24,11 +24,11 @@ type brokenMaster struct {
 // fromZero begins a full synchronization.
 var fromZero = "+FULLRESYNC " + strings.Repeat("a", 40) + " 0\r\n"
 
-// newBrokenMaster sends to PSYNC what it is given, and hangs up if hangUp.
-func newBrokenMaster(t *testing.T, send string, hangUp bool) *brokenMaster {
+// newBrokenMaster sends to PSYNC what it is given.
+func newBrokenMaster(t *testing.T, send string) *brokenMaster {
 	return newMasterSaying(t, func(command string) (string, bool) {
 		if command == "psync" {
-			return send, hangUp
+			return send, false
 		}
 		return "+OK\r\n", false
 	})
@@ -175,7 +175,7 @@ func TestBrokenCopies(t *testing.T) {
 		f := newFabric(t)
 		replica := f.node(ours)
 		replica.fill(t, "SET own v")
-		newBrokenMaster(t, head+"$EOF:"+mark+"\r\n"+dump+mark, false).follow(t, replica)
+		newBrokenMaster(t, head+"$EOF:"+mark+"\r\n"+dump+mark).follow(t, replica)
 		f.until(func() bool { return replica.field(t, "master_link_status") == "up" })
 		require.Equal(t, "$-1", replica.do(t, "GET own"))
 		require.Equal(t, "$2\r\n42", replica.do(t, "GET new:int"))
@@ -188,7 +188,7 @@ func TestShutdownDuringSync(t *testing.T) {
 	f := newFabric(t)
 	d := crashdisk.New(1)
 	replica := f.nodeOn(ours, d.FS())
-	newBrokenMaster(t, fromZero+"$100000\r\nREDIS", false).follow(t, replica)
+	newBrokenMaster(t, fromZero+"$100000\r\nREDIS").follow(t, replica)
 	f.until(func() bool { return replica.field(t, "master_sync_read_bytes") == "5" })
 	require.Equal(t, "1", replica.field(t, "master_sync_in_progress"))
 	require.Equal(t, "99995", replica.field(t, "master_sync_left_bytes"))

@@ -74,7 +74,7 @@ func TestCopiesOfOtherVersions(t *testing.T) {
 			replica.fill(t, "SET own v")
 			// Redis 6.2 passes on SCRIPT LOAD.
 			newBrokenMaster(t, fromZero+asCopy(file, "SELECT 0", "SCRIPT LOAD return", "MULTI",
-				"ZADD window 3 unit:3", "PEXPIREAT window 4102444800001", "EXEC", "SET counter 43"), false).
+				"ZADD window 3 unit:3", "PEXPIREAT window 4102444800001", "EXEC", "SET counter 43")).
 				follow(t, replica)
 			f.until(func() bool { return replica.do(t, "GET counter") == "$2\r\n43" }, "the stream")
 			require.Equal(t, "up", replica.field(t, "master_link_status"))
@@ -113,7 +113,7 @@ func TestCopiesThatAreRefused(t *testing.T) {
 			replica := f.nodeOn(ours, d.FS())
 			replica.fill(t, pairingKeys("own:")...)
 			want := replica.do(t, "DEBUG DIGEST")
-			master := newBrokenMaster(t, fromZero+asCopy(madeFile(t, name)), false)
+			master := newBrokenMaster(t, fromZero+asCopy(madeFile(t, name)))
 			requireRefused := func(copies int64) {
 				t.Helper()
 				master.follow(t, replica)

@@ -126,36 +126,28 @@ func TestUnixSocketOfDeadProcess(t *testing.T) {
 	requirePong(t, s.Addr())
 }
 
-func TestUnixSocketInUse(t *testing.T) {
+func TestUnixSocketIsNotTaken(t *testing.T) {
 	t.Parallel()
-	path := socketPath(t)
-	first := startServer(t, Options{Config: newConfig(t, "--port", "0", "--unixsocket", path)})
-	_, err := Listen(Options{Config: newConfig(t, "--port", "0", "--unixsocket", path)})
-	require.EqualError(t, err, "unixsocket "+path+" is in use: stop what listens there, or choose another")
-	requirePong(t, first.Addr())
-}
-
-func TestUnixSocketPathIsFile(t *testing.T) {
-	t.Parallel()
-	path := socketPath(t)
-	require.NoError(t, os.WriteFile(path, []byte("dear"), 0o600))
-	_, err := Listen(Options{Config: newConfig(t, "--port", "0", "--unixsocket", path)})
-	require.EqualError(t, err, "cannot listen on unixsocket "+path+": address already in use")
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, "dear", string(content), "a file is not removed")
-}
-
-func TestUnixSocketBadPath(t *testing.T) {
-	t.Parallel()
-	for _, path := range []string{
-		"/no/such/directory/socket",
-		filepath.Join(t.TempDir(), strings.Repeat("long", 50)),
+	used, file := socketPath(t), socketPath(t)
+	first := startServer(t, Options{Config: newConfig(t, "--port", "0", "--unixsocket", used)})
+	require.NoError(t, os.WriteFile(file, []byte("dear"), 0o600))
+	const failed = "cannot listen on unixsocket "
+	long := filepath.Join(t.TempDir(), strings.Repeat("long", 50))
+	none := "/no/such/directory/socket"
+	for path, want := range map[string]string{
+		used: "unixsocket " + used + " is in use: stop what listens there, or choose another",
+		file: failed + file + ": address already in use",
+		none: failed + none + ": ",
+		long: failed + long + ": ",
 	} {
 		_, err := Listen(Options{Config: newConfig(t, "--unixsocket", path), FreePort: true})
-		require.ErrorContains(t, err, "cannot listen on unixsocket "+path+": ")
+		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "\n")
 	}
+	requirePong(t, first.Addr())
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "dear", string(content), "a file is not removed")
 }
 
 func TestBindSeveralAddresses(t *testing.T) {

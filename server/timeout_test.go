@@ -12,7 +12,6 @@ import (
 
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/server"
-	"github.com/zlimit/zlimit/server/pipe"
 )
 
 // runWithTimeout runs a test against a server with timeout 1 in a synctest bubble,
@@ -21,10 +20,7 @@ func runWithTimeout(t *testing.T, test func(t *testing.T, srv *server.Server, di
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config.New()
 		require.NoError(t, cfg.ParseArgs([]string{"--timeout", "1"}, nil))
-		srv, l := server.New(server.Options{Config: cfg, NoCron: true}), pipe.Listen()
-		require.NoError(t, srv.Add(l))
-		go srv.Serve()
-		defer srv.Close()
+		srv, l := servePipe(t, server.Options{Config: cfg, NoCron: true})
 		test(t, srv, func() *wire {
 			c, err := l.Dial(context.Background())
 			require.NoError(t, err)
