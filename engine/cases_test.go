@@ -18,7 +18,7 @@ import (
 )
 
 // TestCases runs testdata/cases, in the format of package scenario, against sessions of an engine. The
-// connection "remote" is from another machine, "v1" to "v9" are from machines of their own, and nothing ends
+// connection "remote" is from another machine, "owner" is the program's, "v1" to "v9" are from machines of their own, and nothing ends
 // "unending". Directives of the test's own:
 //
 //	@tick N      N ticks of the engine
@@ -27,9 +27,10 @@ import (
 //	@left        the ids of the clients that nobody has killed
 //	@logged      what the log got, @groups in how many groups
 //	@timeout B   what connection B waits for has not come in time
+//	@held B      connection B waits, and its turn has not come
 func TestCases(t *testing.T) {
 	files, err := scenario.Glob("testdata/cases/*.cases",
-		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups")
+		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups", "held")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
@@ -110,6 +111,13 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 			p.log.groups = 0
 			return fmt.Appendf(nil, ":%d\r\n", n), nil
 		},
+		"held": func(name string) ([]byte, error) {
+			c := p.clients[name]
+			if c == nil || c.Blocked() == nil || c.Blocked().Over() {
+				return nil, fmt.Errorf("%q is not held", name)
+			}
+			return nil, nil
+		},
 		"timeout": func(name string) ([]byte, error) {
 			c := p.clients[name]
 			if c == nil || c.Blocked() == nil {
@@ -133,6 +141,8 @@ func newCaseClient(e *engine.Engine, name string) *caseClient {
 	switch number, visits := strings.CutPrefix(name, "v"); {
 	case name == "remote":
 		peer = engine.Peer{Addr: "192.0.2.1:1", LocalAddr: "192.0.2.2:6379"}
+	case name == "owner":
+		peer = engine.Peer{Owner: true}
 	case name == "unending":
 		peer = engine.Peer{Addr: "192.0.2.9:1000"}
 	case visits && len(number) == 1 && number >= "1" && number <= "9":

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/oracle"
 )
 
@@ -162,50 +161,4 @@ func TestIdleTimesDiffer(t *testing.T) {
 	require.Contains(t, string(text), "s: GET s 2\n")
 	require.Contains(t, string(text), "s: TYPE s 12\n")
 	require.Contains(t, string(text), "s: PING 12\n")
-}
-
-// TestNoTouch checks that reads of a connection with NO-TOUCH on are no uses, except
-// TOUCH, while those of others are.
-func TestNoTouch(t *testing.T) {
-	e, h := newEngine(t)
-	s, other := newSession(t, e), newSession(t, e)
-	after := func(s *engine.Session, line string) string {
-		do(other, "SET k 123456")
-		h.pass(5000)
-		do(s, line)
-		h.pass(1000)
-		return do(other, "OBJECT IDLETIME k")
-	}
-	require.Equal(t, "1", after(s, "GET k"))
-	do(s, "CLIENT NO-TOUCH ON")
-	for _, line := range []string{"GET k", "STRLEN k", "EVAL return(redis.call('GET',KEYS[1])) 1 k"} {
-		require.Equal(t, "6", after(s, line), line)
-		require.Equal(t, "1", after(other, line), line)
-	}
-	require.Equal(t, "1", after(s, "TOUCH k"))
-	do(s, "MULTI")
-	do(s, "CLIENT NO-TOUCH OFF")
-	do(s, "GET k")
-	require.Equal(t, "6", after(s, "EXEC"))
-	require.Equal(t, "1", after(s, "GET k"), "no shard has kept the mark")
-	require.Equal(t, "1", after(other, "GET k"))
-	do(s, "CLIENT NO-TOUCH ON")
-	do(s, "RESET")
-	require.Equal(t, "1", after(s, "GET k"))
-}
-
-// TestUseOfLimits checks that a decision uses its key and a peek does not.
-func TestUseOfLimits(t *testing.T) {
-	e, h := newEngine(t)
-	s := newSession(t, e)
-	for line, want := range map[string]string{
-		"RL.ALLOW k 5 100s": "1", "RL.ALLOW k 5 100s PEEK": "1", "RL.INFO k": "6",
-	} {
-		do(s, "FLUSHALL")
-		do(s, "RL.ALLOW k 5 100s")
-		h.pass(5000)
-		do(s, line)
-		h.pass(1000)
-		require.Equal(t, want, do(s, "OBJECT IDLETIME k"), line)
-	}
 }

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -25,39 +24,6 @@ func TestInfoNeedsNoShard(t *testing.T) {
 			require.Contains(t, strings.ToLower(do(s, "INFO "+section)), "# "+section)
 		}
 	})
-}
-
-func TestAverageTTL(t *testing.T) {
-	e, h := newEngine(t)
-	s := newSession(t, e)
-	average := func(want string) {
-		t.Helper()
-		require.Contains(t, do(s, "INFO keyspace"), want)
-	}
-	do(s, "SET a v PX 1000")
-	do(s, "SET b v PX 3000")
-	average("db0:keys=2,expires=2,avg_ttl=2000")
-	h.pass(500)
-	average("db0:keys=2,expires=2,avg_ttl=1500")
-	do(s, "PEXPIRE a 5500")
-	average("avg_ttl=4000")
-	do(s, "PERSIST a")
-	average("db0:keys=2,expires=1,avg_ttl=2500")
-	do(s, "RENAME b c")
-	average("db0:keys=2,expires=1,avg_ttl=2500")
-	do(s, "MOVE c 7")
-	average("db0:keys=1,expires=0,avg_ttl=0\r\ndb7:keys=1,expires=1,avg_ttl=2500")
-	h.pass(10_000) // due, and not reclaimed
-	average("db7:keys=1,expires=1,avg_ttl=0")
-	e.Reclaim()
-	do(s, "SET far v PXAT 9223372036854775807")
-	do(s, "SET past v")
-	do(s, "DEL far")
-	average("db0:keys=2,expires=0,avg_ttl=0")
-	do(s, "SET far v PXAT 9223372036854775807")
-	do(s, "FLUSHALL")
-	do(s, "SET a v PX 1000")
-	average("db0:keys=1,expires=1,avg_ttl=1000")
 }
 
 // TestRatesAreMeans checks the mean of sixteen samples, a tenth of a second apart.
@@ -87,25 +53,6 @@ func TestRatesAreMeans(t *testing.T) {
 	second(1000)
 	do(s, "CONFIG RESETSTAT")
 	require.Equal(t, "0", ops())
-}
-
-// TestCountsOfWaits checks that waits with a timeout are counted separately.
-func TestCountsOfWaits(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
-	for i, line := range []string{"BLPOP none 0", "BLPOP none 10", "BLPOP none 0.001"} {
-		waiting := newSession(t, e)
-		do(waiting, line)
-		require.Equal(t, fmt.Sprint(i+1), field(t, s, "clients", "blocked_clients"))
-		require.Equal(t, fmt.Sprint(i), field(t, s, "clients", "clients_in_timeout_table"))
-	}
-	do(s, "RPUSH none 1 2 3")
-	require.Equal(t, "0", field(t, s, "clients", "clients_in_timeout_table"))
-	closed := e.NewSession(engine.Peer{})
-	do(closed, "BLPOP none 10")
-	require.Equal(t, "1", field(t, s, "clients", "clients_in_timeout_table"))
-	closed.Close()
-	require.Equal(t, "0", field(t, s, "clients", "clients_in_timeout_table"))
 }
 
 // TestMessagesAreMemory checks that messages count as memory until a subscriber has them.
@@ -149,44 +96,4 @@ func TestInfoBesideEverything(t *testing.T) {
 		})
 	}
 	all.Wait()
-}
-
-// TestInfoOfKeysThatClientsAwait: keys count once, however many clients watch them or
-// wait for them.
-func TestInfoOfKeysThatClientsAwait(t *testing.T) {
-	e, _ := newEngine(t)
-	s, a, b, c := newSession(t, e), newSession(t, e), newSession(t, e), newSession(t, e)
-	requireCounts := func(watching, watched, blocking int) {
-		t.Helper()
-		info := do(s, "INFO clients")
-		require.Contains(t, info, fmt.Sprintf("watching_clients:%d\r\n", watching))
-		require.Contains(t, info, fmt.Sprintf("total_watched_keys:%d\r\n", watched))
-		require.Contains(t, info, fmt.Sprintf("total_blocking_keys:%d\r\n", blocking))
-	}
-	requireCounts(0, 0, 0)
-	do(a, "WATCH x y x")
-	do(b, "WATCH y")
-	requireCounts(2, 2, 0)
-	do(b, "SELECT 1")
-	do(b, "WATCH y")
-	requireCounts(2, 3, 0)
-	do(b, "UNWATCH")
-	do(b, "UNWATCH")
-	requireCounts(1, 2, 0)
-	do(a, "MULTI")
-	do(a, "EXEC")
-	requireCounts(0, 0, 0)
-	do(a, "WATCH x")
-	do(a, "SELECT 0")
-	do(b, "SELECT 0")
-	require.Equal(t, "(nothing)", do(b, "BLPOP k l k 0"))
-	require.Equal(t, "(nothing)", do(c, "BLPOP k 0"))
-	requireCounts(1, 1, 2)
-	a.Close()
-	do(s, "RPUSH k v")
-	require.Equal(t, "[k v]", show(b.Resume()))
-	requireCounts(0, 0, 1)
-	do(s, "RPUSH k v")
-	require.Equal(t, "[k v]", show(c.Resume()))
-	requireCounts(0, 0, 0)
 }

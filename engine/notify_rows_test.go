@@ -89,7 +89,7 @@ func TestWritingRowsAreRecorded(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range parseEffects(t, notificationsOfOurs) {
+	for _, c := range notificationsOfOurs(t) {
 		for _, step := range c.steps {
 			told[strings.ToLower(string(step.words[0]))] = told[strings.ToLower(string(step.words[0]))] ||
 				len(step.want) > 0
@@ -105,119 +105,14 @@ func TestWritingRowsAreRecorded(t *testing.T) {
 
 // notificationsOfOurs is what the commands that Redis does not have publish: the
 // notifications of the commands that they leave in the log.
-const notificationsOfOurs = `== log
-> RL.ALLOW k 3 1s
-new 0 k
-zadd 0 k
-expire 0 k
-> RL.ALLOW k 3 1s COST 2
-zadd 0 k
-> RL.ALLOW k 3 1s
-> RL.REFUND k 1
-zrem 0 k
-> RL.ADOPT k BACK ms
-zadd 0 k
-expire 0 k
-> RL.ADOPT k
-zadd 0 k
-expire 0 k
-> RL.REFUND k 9
-del 0 k
-> RL.MALLOW 2 k 3 1s l 3 1s
-new 0 k
-zadd 0 k
-expire 0 k
-new 0 l
-zadd 0 l
-expire 0 l
-> RL.RESET k nosuch l
-del 0 k
-del 0 l
-== log, many
-> RL.ALLOW k 1000 1s COST 500
-new 0 k
-zadd 0 k
-expire 0 k
-@+ 1001
-> RL.ALLOW k 1000 1s PEEK
-expired 0 k
-== strings
-> RL.ALLOW f 3 1s ALGO FIXED
-new 0 f
-set 0 f
-expire 0 f
-> RL.ALLOW f 3 1s ALGO FIXED
-set 0 f
-> RL.ALLOW g 3 1s ALGO GCRA 1
-new 0 g
-set 0 g
-expire 0 g
-> CL.THROTTLE t 3 3 1
-new 0 t
-set 0 t
-expire 0 t
-> INCREX i
-new 0 i
-set 0 i
-> INCREX i EX 10
-set 0 i
-expire 0 i
-== buckets
-> RL.ALLOW b 3 1s ALGO BUCKETS 10
-new 0 b
-hset 0 b
-expire 0 b
-@+ 100
-> RL.ALLOW b 3 1s ALGO BUCKETS 10
-hset 0 b
-expire 0 b
-== holds
-> RL.RESERVE k 3 1s 2 HOLD 10s ID a
-new 0 k
-zadd 0 k
-expire 0 k
-new 0 k:hold:a
-set 0 k:hold:a
-expire 0 k:hold:a
-> RL.SETTLE k a 1
-zrem 0 k
-set 0 k:hold:a
-> RL.RESERVE k 3 1s 1 HOLD 10s ID b
-zadd 0 k
-new 0 k:hold:b
-set 0 k:hold:b
-expire 0 k:hold:b
-> RL.CANCEL k b
-zrem 0 k
-set 0 k:hold:b
-== leases
-> RL.ACQUIRE s 2 LEASE 10s ID a
-new 0 s
-zadd 0 s
-expire 0 s
-> RL.ACQUIRE s 2 LEASE 10s ID b
-zadd 0 s
-> RL.ACQUIRE s 2 LEASE 10s ID c
-> RL.RENEW s a LEASE 20s
-zadd 0 s
-expire 0 s
-> RL.RELEASE s a
-zrem 0 s
-expire 0 s
-> RL.RELEASE s b
-zrem 0 s
-del 0 s
-== in a script
-> EVAL "redis.call('RL.ALLOW',KEYS[1],3,'1s') return redis.call('SET',KEYS[2],1)" 2 k l
-new 0 k
-zadd 0 k
-expire 0 k
-new 0 l
-set 0 l
-`
+func notificationsOfOurs(t *testing.T) []effectsCase {
+	text, err := os.ReadFile("testdata/notifications-ours.txt")
+	require.NoError(t, err)
+	return parseEffects(t, string(text))
+}
 
 func TestNotificationsOfOurs(t *testing.T) {
-	for _, c := range parseEffects(t, notificationsOfOurs) {
+	for _, c := range notificationsOfOurs(t) {
 		for _, d := range replayNotified(t, c) {
 			t.Errorf("%s: %s\n want: %s\n  got: %s", c.name, d.step.line, strings.Join(d.want, "; "),
 				strings.Join(d.got, "; "))

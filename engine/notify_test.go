@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -56,57 +55,6 @@ func TestEventsNeedListeners(t *testing.T) {
 	require.Equal(t, effects.KeyspaceChannels|effects.Expiries, e.Wanted())
 }
 
-// TestClassesOfEvents checks that only the configured classes are published, on the
-// configured channels.
-func TestClassesOfEvents(t *testing.T) {
-	const program = "SET k v EX 10|LPUSH l a|SADD s a|HSET h f v|ZADD z 1 a|DEL k|GET k|RPOP l"
-	for letters, want := range map[string]string{
-		"Kg": "__keyspace@0__:k expire|__keyspace@0__:k del|__keyspace@0__:l del",
-		"Eg": "__keyevent@0__:expire k|__keyevent@0__:del k|__keyevent@0__:del l",
-		"K$": "__keyspace@0__:k set",
-		"El": "__keyevent@0__:lpush l|__keyevent@0__:rpop l",
-		"Ks": "__keyspace@0__:s sadd",
-		"Kh": "__keyspace@0__:h hset",
-		"Kz": "__keyspace@0__:z zadd",
-		"Km": "__keyspace@0__:k keymiss",
-		"Kn": "__keyspace@0__:k new|__keyspace@0__:l new|__keyspace@0__:s new|__keyspace@0__:h " +
-			"new|__keyspace@0__:z new",
-		"Ket": "",
-		"KEs": "__keyspace@0__:s sadd|__keyevent@0__:sadd s",
-	} {
-		e, _ := newEngine(t, "--notify-keyspace-events", letters)
-		s, l := newSession(t, e), newSession(t, e)
-		do(l, "PSUBSCRIBE *")
-		l.Deliver(nil)
-		for line := range strings.SplitSeq(program, "|") {
-			do(s, line)
-		}
-		sent, _ := l.Deliver(nil)
-		var got []string
-		for _, m := range messagesIn(t, sent) {
-			got = append(got, m[2]+" "+m[3])
-		}
-		require.Equal(t, want, strings.Join(got, "|"), letters)
-	}
-}
-
-// TestBytesOfKeys checks that keys of any bytes are published unchanged.
-func TestBytesOfKeys(t *testing.T) {
-	e, _ := newEngine(t, "--notify-keyspace-events", "KE$")
-	s, l := newSession(t, e), newSession(t, e)
-	do(l, "PSUBSCRIBE __key*")
-	for _, key := range []string{"", "\x00\r\n\xff", "a b", strings.Repeat("k", 100_000)} {
-		l.Deliver(nil)
-		doWords(s, "SET", key, "v")
-		sent, _ := l.Deliver(nil)
-		require.Equal(t,
-			fmt.Sprintf("*4\r\n$8\r\npmessage\r\n$6\r\n__key*\r\n$%d\r\n__keyspace@0__:%s\r\n$3\r\nset\r\n"+
-				"*4\r\n$8\r\npmessage\r\n$6\r\n__key*\r\n$18\r\n__keyevent@0__:set\r\n$%d\r\n%s\r\n",
-				15+len(key),
-				key, len(key), key), string(sent))
-	}
-}
-
 // TestReclaimNotifies checks that a Tick publishes what it removes while it holds the
 // shard, without waiting for a script that has published and still runs.
 func TestReclaimNotifies(t *testing.T) {
@@ -132,24 +80,6 @@ func TestReclaimNotifies(t *testing.T) {
 	require.Equal(t, []string{"expired 5 k"}, heardBy(t, l))
 	do(s, "SET k v")
 	require.Equal(t, []string{"set 5 k"}, heardBy(t, l))
-}
-
-// TestScriptsNotifyInOrder checks that an event comes among the messages of its script
-// where the change was made.
-func TestScriptsNotifyInOrder(t *testing.T) {
-	e, _ := newEngine(t, "--notify-keyspace-events", "K$")
-	s, l := newSession(t, e), newSession(t, e)
-	do(l, "PSUBSCRIBE *")
-	l.Deliver(nil)
-	doWords(s, "EVAL",
-		"redis.call('SET',KEYS[1],1) redis.call('PUBLISH','c','m') redis.call('INCR',KEYS[1]) return "+
-			"redis.call('PUBLISH','c','n')", "1", "k")
-	sent, _ := l.Deliver(nil)
-	var got []string
-	for _, m := range messagesIn(t, sent) {
-		got = append(got, m[2]+" "+m[3])
-	}
-	require.Equal(t, []string{"__keyspace@0__:k set", "c m", "__keyspace@0__:k incrby", "c n"}, got)
 }
 
 // TestEventsKeepOneOrderForAll checks that all listeners get the changes of a key in the
