@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,8 +17,6 @@ import (
 	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/store/effects"
 )
-
-var recordEffects = flag.Bool("record-effects", false, "record testdata/effects.txt from redis-server")
 
 // effectsRecording holds commands, and what redis-server's append-only file has
 // of each:
@@ -107,13 +104,13 @@ func (l *logBuffer) take() []byte {
 // TestEffectsOfRedis checks that every writing command leaves in the log what it leaves
 // in redis-server's append-only file, except for effectsExceptions.
 func TestEffectsOfRedis(t *testing.T) {
-	if *recordEffects {
-		recordEffectsFromRedis(t)
-	}
-	text, err := os.ReadFile(effectsRecording)
-	require.NoError(t, err)
+	dir := t.TempDir()
+	text := recording(t, effectsRecording, []string{
+		"--dir", dir, "--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no",
+		"--auto-aof-rewrite-percentage", "0",
+	}, func(r *oracle.Redis, _ *effectsClient, old string) string { return recordEffects(t, r, dir, old) })
 	met := map[string]bool{}
-	for _, c := range parseEffects(t, string(text)) {
+	for _, c := range parseEffects(t, text) {
 		for _, d := range replayEffects(t, c) {
 			id := c.name + ": " + d.step.line
 			exception, known := effectsExceptions[id]
@@ -149,17 +146,8 @@ func TestEffectsAreCompared(t *testing.T) {
 		parseEffects(t, "== x\n> SET k v EX 1\nSET k v PXAT 1700000001000\n")[0]))
 }
 
-// recordEffectsFromRedis records every case from redis-server.
-func recordEffectsFromRedis(t *testing.T) {
-	text, err := os.ReadFile(effectsRecording)
-	require.NoError(t, err)
-	dir := t.TempDir()
-	r, err := oracle.Start(oracle.Options{NowMs: startNowMs, Args: []string{
-		"--dir", dir, "--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no",
-		"--auto-aof-rewrite-percentage", "0",
-	}})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, r.Close()) }()
+// recordEffects records every case from redis-server.
+func recordEffects(t *testing.T, r *oracle.Redis, dir, old string) string {
 	incr, err := filepath.Glob(filepath.Join(dir, "appendonlydir", "*.incr.aof"))
 	require.NoError(t, err)
 	require.Len(t, incr, 1)
@@ -172,10 +160,10 @@ func recordEffectsFromRedis(t *testing.T) {
 		return logLines(t, piece)
 	}
 	var out strings.Builder
-	for _, c := range parseEffects(t, string(text)) {
+	for _, c := range parseEffects(t, old) {
 		recordSteps(t, r, c, &out, logged)
 	}
-	require.NoError(t, os.WriteFile(effectsRecording, []byte(out.String()), 0o644))
+	return out.String()
 }
 
 // asLogged is a command in a log in which its database is selected.

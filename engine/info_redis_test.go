@@ -1,11 +1,7 @@
 package engine_test
 
 import (
-	"bufio"
-	"flag"
 	"fmt"
-	"net"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,8 +12,6 @@ import (
 	"github.com/zlimit/zlimit/engine/info"
 	"github.com/zlimit/zlimit/oracle"
 )
-
-var recordInfo = flag.Bool("record-info", false, "record testdata/info.txt from redis-server")
 
 const infoRecording = "testdata/info.txt"
 
@@ -102,24 +96,27 @@ var infoSetup = []string{"SET k v", "SET t v EX 100", "INCR k"}
 // TestInfoHasRedisFields compares the fields of each section, and their order, with
 // redis-server's. info.Missing and info.Extra explain the differences.
 func TestInfoHasRedisFields(t *testing.T) {
-	if *recordInfo {
-		recordInfoFrom(t)
-	}
-	text, err := os.ReadFile(infoRecording)
-	require.NoError(t, err)
-	recorded := strings.Split(strings.TrimSpace(string(text)), "\n\n")
-	require.Len(t, recorded, len(infoCalls), "run go test ./engine -run InfoHas -record-info")
+	calls, recorded := paragraphs(recording(t, infoRecording, nil,
+		func(_ *oracle.Redis, c *effectsClient, old string) string {
+			for _, line := range infoSetup {
+				c.doLine(t, line)
+			}
+			calls, fields := paragraphs(old)
+			for i, call := range calls {
+				fields[i] = strings.Join(infoFields(c.doLine(t, strings.TrimPrefix(call, ">>> "))), "\n")
+			}
+			return joined(calls, fields)
+		}))
+	require.NotEmpty(t, calls)
 	reasons := namesOf(info.Missing, info.Extra)
 	used := map[string]bool{"# Limiter": true}
-	for i, call := range infoCalls {
+	for i, call := range calls {
 		e, _ := newEngine(t)
 		s := newSession(t, e)
 		for _, line := range infoSetup {
 			do(s, line)
 		}
-		title, fields, _ := strings.Cut(recorded[i], "\n")
-		require.Equal(t, ">>> "+call, title)
-		d := infoDiffer(infoFields(fields), infoFields(do(s, call)))
+		d := infoDiffer(infoFields(recorded[i]), infoFields(do(s, strings.TrimPrefix(call, ">>> "))))
 		require.Empty(t, d.disorder, call)
 		for _, d := range slices.Concat(d.missing, d.extra) {
 			require.True(t, reasons[d] || d == "# Limiter", "%s: %s differs and has no reason", call, d)
@@ -141,34 +138,6 @@ func TestInfoNotesAreOfFields(t *testing.T) {
 	for field := range namesOf(info.Constant) {
 		require.Contains(t, fields, field)
 	}
-}
-
-var infoCalls = []string{
-	"INFO", "INFO all", "INFO everything", "INFO default", "INFO default commandstats",
-	"INFO Server MEMORY nosuch", "INFO modules", "INFO nosuch",
-}
-
-func recordInfoFrom(t *testing.T) {
-	redis, err := oracle.Start(oracle.Options{NowMs: startNowMs})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, redis.Close()) }()
-	nc, err := net.Dial("tcp", redis.Addr())
-	require.NoError(t, err)
-	r := bufio.NewReader(nc)
-	ask := func(line string) string {
-		_, err := fmt.Fprintf(nc, "%s\r\n", line)
-		require.NoError(t, err)
-		return readReply(t, r)
-	}
-	for _, line := range infoSetup {
-		ask(line)
-	}
-	var out []string
-	for _, call := range infoCalls {
-		out = append(out, ">>> "+call+"\n"+strings.Join(infoFields(ask(call)), "\n"))
-	}
-	require.NoError(t, nc.Close())
-	require.NoError(t, os.WriteFile(infoRecording, []byte(strings.Join(out, "\n\n")+"\n"), 0o644))
 }
 
 // TestInfoComparisonFails checks that missing, additional and moved fields are found.

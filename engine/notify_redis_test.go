@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -17,9 +16,6 @@ import (
 
 	"github.com/zlimit/zlimit/oracle"
 )
-
-var recordNotifications = flag.Bool("record-notifications", false,
-	"record testdata/notifications.txt from redis-server")
 
 // notificationsRecording is in the form of effectsRecording, but what stands below
 // a command is the keyspace notifications that redis-server published of it, of
@@ -68,13 +64,13 @@ func messagesIn(t testing.TB, encoded []byte) (out [][]string) {
 // TestNotificationsOfRedis checks that every command publishes what redis-server
 // publishes, in its order, except for notificationsExceptions.
 func TestNotificationsOfRedis(t *testing.T) {
-	if *recordNotifications {
-		recordNotificationsFromRedis(t)
-	}
-	text, err := os.ReadFile(notificationsRecording)
-	require.NoError(t, err)
+	text := recording(t, notificationsRecording,
+		[]string{"--dir", t.TempDir(), "--notify-keyspace-events", everyEvent},
+		func(r *oracle.Redis, c *effectsClient, old string) string {
+			return recordNotifications(t, r, c, old)
+		})
 	met := map[string]bool{}
-	for _, c := range parseEffects(t, string(text)) {
+	for _, c := range parseEffects(t, text) {
 		for _, d := range replayNotified(t, c) {
 			id := c.name + ": " + d.step.line
 			exception, known := notificationsExceptions[id]
@@ -150,25 +146,16 @@ func replayNotified(t testing.TB, c effectsCase) []effectsDifference {
 	return replaySteps(t, e, h, c, published, func(lines []string) []string { return lines })
 }
 
-// recordNotificationsFromRedis records every case from redis-server.
-func recordNotificationsFromRedis(t *testing.T) {
+// recordNotifications records every case from redis-server.
+func recordNotifications(t *testing.T, r *oracle.Redis, listener *effectsClient, old string) string {
 	effects, err := os.ReadFile(effectsRecording)
 	require.NoError(t, err)
 	cases := parseEffects(t, string(effects))
-	others, err := os.ReadFile(notificationsRecording)
-	require.NoError(t, err)
-	for _, c := range parseEffects(t, string(others)) {
+	for _, c := range parseEffects(t, old) {
 		if !slices.ContainsFunc(cases, func(known effectsCase) bool { return known.name == c.name }) {
 			cases = append(cases, c)
 		}
 	}
-	r, err := oracle.Start(oracle.Options{NowMs: startNowMs, Args: []string{
-		"--dir", t.TempDir(), "--notify-keyspace-events", everyEvent,
-	}})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, r.Close()) }()
-	listener := dialEffects(t, r.Addr())
-	defer func() { require.NoError(t, listener.conn.Close()) }()
 	listener.do(t, "PSUBSCRIBE", "__key*__:*")
 	published := func() []string {
 		var messages [][]string
@@ -182,5 +169,5 @@ func recordNotificationsFromRedis(t *testing.T) {
 	for _, c := range cases {
 		recordSteps(t, r, c, &out, published)
 	}
-	require.NoError(t, os.WriteFile(notificationsRecording, []byte(out.String()), 0o644))
+	return out.String()
 }

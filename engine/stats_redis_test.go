@@ -1,12 +1,6 @@
 package engine_test
 
 import (
-	"bufio"
-	"flag"
-	"fmt"
-	"io"
-	"net"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,41 +11,9 @@ import (
 	"github.com/zlimit/zlimit/oracle"
 )
 
-var recordStats = flag.Bool("record-stats", false, "record testdata/stats.txt from redis-server")
-
+// statsRecording has commands in one line, and what redis-server counts when they have run after FLUSHALL and
+// CONFIG RESETSTAT. Words are cut at spaces; _ in a script is one.
 const statsRecording = "testdata/stats.txt"
-
-// statsCases are run each after FLUSHALL and CONFIG RESETSTAT. Words are cut at
-// spaces; _ in a script is one.
-var statsCases = [][]string{
-	{"SET s x", "EVAL return_redis.call('INCR','s') 0"},
-	{"SET s x", "EVAL return_redis.pcall('INCR','s') 0"},
-	{"SET s x", "EVAL redis.pcall('INCR','s')_return_1 0"},
-	{"SET s x", "EVAL redis.pcall('INCR','s')_return_redis.error_reply('MY_foo') 0"},
-	{"EVAL return_redis.error_reply('MY_foo') 0", "EVAL return_{err='lower_case'} 0", "EVAL error('x') 0"},
-	{
-		"EVAL return_redis.call('GET') 0",
-		"EVAL redis.pcall('GET')_redis.pcall('NOSUCH')_redis.pcall('MULTI')_return_1 0",
-	},
-	{"EVAL redis.pcall()_return_1 0", "EVAL redis.pcall({})_return_1 0", "EVAL return_redis.call() 0"},
-	{"EVAL_RO redis.pcall('SET','a','b')_return_1 0", "EVAL_RO return_redis.call('SET','a','b') 0"},
-	{"EVAL return_nosuch 0", "EVAL return_( 0", "EVALSHA abc 0", "FCALL nosuch 0"},
-	{"NOSUCH", "GET", "CONFIG nosuch x", "SET a b c d", "LPUSH l 1", "GET l"},
-	{
-		"MULTI", "GET", "EXEC", "MULTI", "SET s x", "INCR s", "EXEC", "EXEC", "EXEC foo", "MULTI", "MULTI",
-		"EXEC",
-	},
-	{"MULTI", "SET s x", "EVAL redis.pcall('INCR','s')_return_redis.call('LPUSH','s','1') 0", "EXEC"},
-	{"EVAL for_i=1,200_do_redis.pcall('nosuch'..i)_end_return_1 0"},
-	{
-		"EVAL return_{redis.error_reply('A1_x'),{redis.error_reply('A2_x')}} 0",
-		"EVAL return_{err='a:b,c=d_e'} 0", "EVAL return_{err='_lead'} 0",
-	},
-	{"EVAL for_i=1,3_do_redis.call('INCR','n')_end_return_redis.call('GET','n') 0", "INCR n"},
-	{"HELLO 9", "AUTH x", "SELECT 99"},
-	{"DEBUG SLEEP 0", "DEBUG nosuch", "DEBUG", "DEBUG SLEEP", "DEBUG OBJECT none", "DEBUG JMAP"},
-	{"MULTI", "DEBUG SLEEP 0", "DEBUG OBJECT none", "EXEC"},
-}
 
 func statsArgs(line string) [][]byte {
 	out := args(line)
@@ -85,80 +47,38 @@ func masked(info string) string {
 
 const statsInfo = "INFO stats commandstats errorstats"
 
+// statsAfter runs the commands of a line of statsRecording, and returns what is counted.
+func statsAfter(line string, run func(words [][]byte) (info string)) string {
+	run(args("FLUSHALL"))
+	run(args("CONFIG RESETSTAT"))
+	for command := range strings.SplitSeq(strings.TrimPrefix(line, "# "), " ; ") {
+		run(statsArgs(command))
+	}
+	return masked(run(args("INFO stats commandstats errorstats")))
+}
+
 // TestStatsAreCountedAsRedisDoes compares the counts after the same commands.
 func TestStatsAreCountedAsRedisDoes(t *testing.T) {
-	if *recordStats {
-		recordStatsFrom(t)
-	}
-	text, err := os.ReadFile(statsRecording)
-	require.NoError(t, err)
-	recorded := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n\n")
-	require.Len(t, recorded, len(statsCases), "run go test ./engine -run StatsAre -record-stats")
+	text := recording(t, statsRecording, nil, func(r *oracle.Redis, _ *effectsClient, old string) string {
+		cases, counts := paragraphs(old)
+		for i, line := range cases {
+			c := dialEffects(t, r.Addr()) // none is in a state that another case left
+			counts[i] = statsAfter(line, func(words [][]byte) string {
+				c.send(t, words)
+				return c.reply(t)
+			})
+			require.NoError(t, c.conn.Close())
+		}
+		return joined(cases, counts)
+	})
 	e, _ := newEngine(t, "--enable-debug-command", "yes")
 	s := newSession(t, e)
-	for i, c := range statsCases {
-		do(s, "FLUSHALL")
-		do(s, "CONFIG RESETSTAT")
-		for _, line := range c {
-			s.Do(statsArgs(line))
-		}
-		require.Equal(t, recorded[i], "# "+strings.Join(c, " ; ")+"\n"+masked(do(s, statsInfo)))
+	cases, counts := paragraphs(text)
+	require.NotEmpty(t, cases)
+	for i, line := range cases {
+		require.Equal(t, counts[i],
+			statsAfter(line, func(words [][]byte) string { return show(s.Do(words)) }), line)
 	}
-}
-
-func recordStatsFrom(t *testing.T) {
-	redis, err := oracle.Start(oracle.Options{NowMs: startNowMs})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, redis.Close()) }()
-	var out []string
-	for _, c := range statsCases {
-		// A connection each: none is in a state that another case left.
-		nc, err := net.Dial("tcp", redis.Addr())
-		require.NoError(t, err)
-		r := bufio.NewReader(nc)
-		send := func(line string) {
-			words := statsArgs(line)
-			fmt.Fprintf(nc, "*%d\r\n", len(words))
-			for _, w := range words {
-				fmt.Fprintf(nc, "$%d\r\n%s\r\n", len(w), w)
-			}
-		}
-		var info string
-		for _, line := range append(append([]string{"FLUSHALL", "CONFIG RESETSTAT"}, c...), statsInfo) {
-			send(line)
-			info = readReply(t, r)
-		}
-		out = append(out, "# "+strings.Join(c, " ; ")+"\n"+masked(info))
-		require.NoError(t, nc.Close())
-	}
-	require.NoError(t, os.MkdirAll("testdata", 0o755))
-	require.NoError(t, os.WriteFile(statsRecording, []byte(strings.Join(out, "\n\n")+"\n"), 0o644))
-}
-
-// readReply reads one RESP2 reply and returns the text of a bulk string.
-func readReply(t *testing.T, r *bufio.Reader) string {
-	line, err := r.ReadString('\n')
-	require.NoError(t, err)
-	var n int
-	switch line[0] {
-	case '$':
-		_, err = fmt.Sscanf(line, "$%d", &n)
-		require.NoError(t, err)
-		if n < 0 {
-			return ""
-		}
-		text := make([]byte, n+2)
-		_, err = io.ReadFull(r, text)
-		require.NoError(t, err)
-		return string(text[:n])
-	case '*':
-		_, err = fmt.Sscanf(line, "*%d", &n)
-		require.NoError(t, err)
-		for range n {
-			readReply(t, r)
-		}
-	}
-	return ""
 }
 
 // TestStatsComparisonFails checks that the mask hides times only.

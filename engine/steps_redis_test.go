@@ -179,6 +179,12 @@ func (c *effectsClient) do(t *testing.T, line ...string) string {
 	return c.reply(t)
 }
 
+// doLine is do for a line, whose words are cut as redis-cli does.
+func (c *effectsClient) doLine(t *testing.T, line string) string {
+	c.send(t, wordsOf(t, line))
+	return c.reply(t)
+}
+
 func (c *effectsClient) send(t *testing.T, words [][]byte) {
 	_, err := c.conn.Write(asLogged(words))
 	require.NoError(t, err)
