@@ -18,8 +18,8 @@ import (
 )
 
 // TestCases runs testdata/cases, in the format of package scenario, against sessions of an engine. The
-// connection "remote" is from another machine, "owner" is the program's, "v1" to "v9" are from machines of their own, and nothing ends
-// "unending". Directives of the test's own:
+// connection "remote" is from another machine, "owner" is the program's, "v1" to "v9" are from machines of
+// their own, and nothing ends "unending". Directives of the test's own:
 //
 //	@tick N      N ticks of the engine
 //	@reclaim     what has expired is reclaimed

@@ -56,16 +56,6 @@ func (v *evictions) field(by, s *engine.Session, name string) int {
 	return n
 }
 
-func (v *evictions) info(s *engine.Session, name string) string {
-	for line := range strings.Lines(do(s, "INFO everything")) {
-		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			return strings.TrimSpace(value)
-		}
-	}
-	require.Fail(v, "INFO has no "+name)
-	return ""
-}
-
 const mb = 1 << 20
 
 // TestClientEviction checks that the largest clients are closed until the rest is below
@@ -81,7 +71,7 @@ func TestClientEviction(t *testing.T) {
 	require.Equal(t, "OK", do(small, "CONFIG SET maxmemory-clients 3500000"))
 	v.engine.Tick()
 	require.Equal(t, map[int64]bool{large.ID(): true}, v.killed, "one suffices")
-	require.Equal(t, "1", v.info(small, "evicted_clients"))
+	require.Equal(t, "1", infoOf(small, "evicted_clients"))
 	require.Len(t, v.logged, 1)
 	line := fmt.Sprintf("Evicting client: id=%d addr=", large.ID())
 	require.True(t, strings.HasPrefix(v.logged[0], line), v.logged[0])
@@ -96,7 +86,7 @@ func TestClientEviction(t *testing.T) {
 	require.Equal(t, "PONG", do(small, "PING"))
 	large.CountOutput(-3 * mb)
 	require.Equal(t, "OK", do(small, "CONFIG RESETSTAT"))
-	require.Equal(t, "0", v.info(small, "evicted_clients"))
+	require.Equal(t, "0", infoOf(small, "evicted_clients"))
 }
 
 // TestNoEvict checks that clients under NO-EVICT count and stay, so that others are

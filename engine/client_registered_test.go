@@ -43,14 +43,6 @@ func run(s *engine.Session, args [][]byte) {
 	s.Deliver(nil)
 }
 
-func heapBytes() int64 {
-	runtime.GC()
-	runtime.GC() // what a sync.Pool keeps
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
 // TestRegistrationsTakeTheHeap compares the bytes counted for a client's registrations with the heap they
 // take, in every figure, and requires 0 after they end.
 func TestRegistrationsTakeTheHeap(t *testing.T) {
@@ -69,16 +61,16 @@ func TestRegistrationsTakeTheHeap(t *testing.T) {
 					return [3]int64{int64(v.field(watcher, s, "tot-mem")), use.Clients, use.Used()}
 				}
 				call := r.call(0, names, size)
-				empty, free := figures(), heapBytes()
+				empty, free := figures(), heapNow()
 				run(s, call)
-				took, counted := heapBytes()-free, figures()
+				took, counted := heapNow()-free, figures()
 				for i, n := range counted {
 					require.InEpsilon(t, took, n-empty[i], 0.2, i)
 				}
 				runtime.KeepAlive(call)
 				run(s, args(r.end))
 				require.Equal(t, empty, figures())
-				require.Less(t, heapBytes()-free, took/20, "the memory is free")
+				require.Less(t, heapNow()-free, took/20, "the memory is free")
 			})
 		}
 	}
@@ -108,7 +100,7 @@ func TestRegistrationsAreEvicted(t *testing.T) {
 					require.Greater(t, registered, 500, "each counts for what it takes")
 				}
 				bad.Close()
-				require.Equal(t, "1", v.info(good, "evicted_clients"))
+				require.Equal(t, "1", infoOf(good, "evicted_clients"))
 				good.Publish(engine.Buffers{})
 				require.Len(t, v.killed, 1)
 			})
@@ -133,6 +125,6 @@ func TestClientFiguresAgree(t *testing.T) {
 			require.NoError(t, err)
 			sum += n
 		}
-		require.Equal(t, fmt.Sprint(sum), v.info(watcher, "mem_clients_normal"), name)
+		require.Equal(t, fmt.Sprint(sum), infoOf(watcher, "mem_clients_normal"), name)
 	}
 }

@@ -134,7 +134,7 @@ func TestKeysThatNoCommandDecided(t *testing.T) {
 	for i := range 3000 {
 		require.Equal(t, "1", do(s, fmt.Sprintf("ZADD small:%d 1 1", i)))
 	}
-	require.NotEqual(t, "0", infoField(t, s, "evicted_keys"))
+	require.NotEqual(t, "0", infoOf(s, "evicted_keys"))
 	for _, key := range []string{"big", "counter", "denying"} {
 		require.True(t, exists(s, key), key)
 	}

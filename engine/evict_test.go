@@ -87,7 +87,7 @@ func TestPolicies(t *testing.T) {
 			}
 			t.Logf("of %d keys that are to be kept %d are lost", want, lost)
 			require.LessOrEqual(t, lost, want/10)
-			require.NotEqual(t, "0", infoField(t, s, "evicted_keys"))
+			require.NotEqual(t, "0", infoOf(s, "evicted_keys"))
 		})
 	}
 }
@@ -126,7 +126,7 @@ func TestExpiredKeysGoFirst(t *testing.T) {
 		for i := range 100 {
 			require.Equal(t, "OK", do(s, fmt.Sprintf("SET new:%d value EX 1000", i)), policy)
 		}
-		require.Equal(t, "0", infoField(t, s, "evicted_keys"), policy)
+		require.Equal(t, "0", infoOf(s, "evicted_keys"), policy)
 		for i := range 500 {
 			require.True(t, exists(s, fmt.Sprintf("long:%d", i)), policy)
 		}
@@ -228,7 +228,7 @@ func TestLimitBelowWhatIsHeld(t *testing.T) {
 	}
 	require.Less(t, e.MemoryUse().Used(), empty+50_000+slack)
 	require.Equal(t, "OK", do(s, "SET new value"))
-	require.Equal(t, "0", infoField(t, s, "current_eviction_exceeded_time"))
+	require.Equal(t, "0", infoOf(s, "current_eviction_exceeded_time"))
 }
 
 // TestRoundsOfFillAndExpire checks that filling to the limit and expiring leaks nothing.

@@ -79,3 +79,13 @@ func show(v resp.Value) string {
 	}
 	return v.Str()
 }
+
+// infoOf returns a field of INFO, or "" if there is none.
+func infoOf(s *engine.Session, field string) string {
+	for line := range strings.Lines(do(s, "INFO everything")) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), field+":"); ok {
+			return value
+		}
+	}
+	return ""
+}

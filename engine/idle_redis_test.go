@@ -12,8 +12,8 @@ import (
 	"github.com/zlimit/zlimit/oracle"
 )
 
-// idleRecording has the key whose idle time is asked, a call, and that time. The call is run ten seconds after
-// idleSetup, and the time asked two seconds later.
+// idleRecording has the key whose idle time is asked, a call, and that time. The call is run ten seconds
+// after idleSetup, and the time asked two seconds later.
 const idleRecording = "testdata/idle.txt"
 
 // idleSetup makes a key of each type. Numbers are above those of which Redis has

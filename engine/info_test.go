@@ -40,7 +40,7 @@ func TestRatesAreMeans(t *testing.T) {
 			e.Tick()
 		}
 	}
-	ops := func() string { return field(t, s, "stats", "instantaneous_ops_per_sec") }
+	ops := func() string { return infoOf(s, "instantaneous_ops_per_sec") }
 	require.Equal(t, "0", ops())
 	e.Tick()
 	second(1000)

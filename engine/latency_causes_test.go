@@ -36,7 +36,7 @@ func TestEvictionCycle(t *testing.T) {
 		}
 	}
 	fill("a")
-	require.NotEqual(t, "0", infoField(t, s, "evicted_keys"))
+	require.NotEqual(t, "0", infoOf(s, "evicted_keys"))
 	require.Empty(t, history(s, latency.Evict), "each cycle was short")
 	step = 40_000
 	fill("b")

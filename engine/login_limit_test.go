@@ -122,7 +122,7 @@ func TestGuesserIsSlowed(t *testing.T) {
 		require.Equal(t, 3, made, second)
 	}
 	require.Empty(t, waiting)
-	require.Equal(t, "26", infoField(t, other, "acl_access_denied_auth"))
+	require.Equal(t, "26", infoOf(other, "acl_access_denied_auth"))
 
 	// Someone at the guesser's address who knows the password waits for his turn.
 	late := l.connect(t, "10.0.0.1")
@@ -212,7 +212,7 @@ func TestWaitingLoginOfAConnectionThatEnds(t *testing.T) {
 	require.Equal(t, resp.KindNone, s.Resume().Kind())
 	s.Close()
 	l.pass(10_000)
-	require.Equal(t, "0", infoField(t, admin, "blocked_clients"))
+	require.Equal(t, "0", infoOf(admin, "blocked_clients"))
 }
 
 // TestManyAddresses checks that the addresses that are remembered are bounded, and that one
@@ -229,16 +229,4 @@ func TestManyAddresses(t *testing.T) {
 	}
 	require.Empty(t, guess(l.connect(t, "guesser"), "AUTH wrong"))
 	require.LessOrEqual(t, l.LoginNetworks(), 10_000)
-}
-
-func infoField(t *testing.T, s *engine.Session, field string) string {
-	t.Helper()
-	text := show(s.Do(args("INFO")))
-	for _, line := range strings.Split(text, "\n") {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), field+":"); ok {
-			return value
-		}
-	}
-	t.Fatal("INFO has no " + field)
-	return ""
 }

@@ -20,15 +20,9 @@ import (
 // infoNumber returns a field of INFO memory.
 func infoNumber(t *testing.T, s *engine.Session, field string) int64 {
 	t.Helper()
-	for line := range strings.SplitSeq(do(s, "INFO memory"), "\r\n") {
-		if value, ok := strings.CutPrefix(line, field+":"); ok {
-			n, err := strconv.ParseInt(value, 10, 64)
-			require.NoError(t, err)
-			return n
-		}
-	}
-	require.Fail(t, "there is no field "+field)
-	return 0
+	n, err := strconv.ParseInt(infoOf(s, field), 10, 64)
+	require.NoError(t, err, field)
+	return n
 }
 
 // memoryStats returns the fields of MEMORY STATS, in order.

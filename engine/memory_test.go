@@ -84,11 +84,7 @@ func pairs(n int, a, b string) string {
 	return out.String()
 }
 
-func usedMemory(t *testing.T, s *engine.Session) int64 {
-	n, err := strconv.ParseInt(field(t, s, "memory", "used_memory"), 10, 64)
-	require.NoError(t, err)
-	return n
-}
+func usedMemory(t *testing.T, s *engine.Session) int64 { return infoNumber(t, s, "used_memory") }
 
 // heapNow returns the size of the heap without garbage, and without what pools hold for other tests.
 func heapNow() int64 {

@@ -112,7 +112,7 @@ func TestPrefixLimitIsNeverExceeded(t *testing.T) {
 			if name != "eviction" { // which makes room
 				require.Greater(t, refused.Load(), int64(20), "the test means something")
 			}
-			evicted := infoField(t, newSession(t, e), "evicted_keys")
+			evicted := infoOf(newSession(t, e), "evicted_keys")
 			require.Equal(t, name == "eviction", evicted != "0", evicted)
 		})
 	}

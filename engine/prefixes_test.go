@@ -88,13 +88,13 @@ func TestPrefixLimitOfManyKeys(t *testing.T) {
 	do(s, "RL.ALLOW t:1new 9 1m")
 	require.Equal(t, "[v OK "+prefixFull(7)+" "+prefixFull(7)+"]", do(s, "EXEC"),
 		"the new limit of t: holds at once")
-	require.Equal(t, "1", field(t, s, "limiter", "limiter_prefixes_counting"))
+	require.Equal(t, "1", infoOf(s, "limiter_prefixes_counting"))
 	require.Zero(t, keysUnder(t, e, "t:1"))
 	pauses = 0
 	e.Tick()
-	require.Equal(t, "1", field(t, s, "limiter", "limiter_prefixes_counting"), "too many for one Tick")
+	require.Equal(t, "1", infoOf(s, "limiter_prefixes_counting"), "too many for one Tick")
 	require.LessOrEqual(t, pauses, 64+4, "the sampler pauses, too")
-	for field(t, s, "limiter", "limiter_prefixes_counting") == "1" {
+	for infoOf(s, "limiter_prefixes_counting") == "1" {
 		e.Tick()
 	}
 	require.Equal(t, 11111, keysUnder(t, e, "t:1"))

@@ -17,7 +17,7 @@ var recordsAnew = flag.Bool("record", false, "write the files in testdata anew, 
 type recorder func(r *oracle.Redis, c *effectsClient, old string) string
 
 // recording returns a file in which a redis-server was recorded, with -record after it was written anew.
-func recording(t *testing.T, path string, flags []string, make recorder) string {
+func recording(t *testing.T, path string, flags []string, run recorder) string {
 	t.Helper()
 	read, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func recording(t *testing.T, path string, flags []string, make recorder) string 
 		defer func() { require.NoError(t, r.Close()) }()
 		c := dialEffects(t, r.Addr())
 		defer func() { require.NoError(t, c.conn.Close()) }()
-		text = make(r, c, text)
+		text = run(r, c, text)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return text

@@ -61,16 +61,6 @@ func newKeeping(t *testing.T, conf string) (e *engine.Engine, path string, log *
 	return e, path, log
 }
 
-// infoOf returns a field of INFO, or "" if there is none.
-func infoOf(s *engine.Session, field string) string {
-	for line := range strings.Lines(do(s, "INFO everything")) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), field+":"); ok {
-			return value
-		}
-	}
-	return ""
-}
-
 // TestSentinelNeedsFile checks what a server says that is watched by Sentinel and cannot rewrite its file.
 func TestSentinelNeedsFile(t *testing.T) {
 	e, path, log := newKeeping(t, "hz 10\n")

@@ -48,7 +48,7 @@ func TestClockAhead(t *testing.T) {
 	ahead := func(passUs int64) string {
 		monotonicUs += passUs
 		wallUs += passUs
-		return field(t, s, "stats", "clock_ahead_usec")
+		return infoOf(s, "clock_ahead_usec")
 	}
 	require.Equal(t, "0", ahead(1_000_000))
 	wallUs -= 20_000 // somebody sets it back

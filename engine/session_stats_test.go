@@ -1,24 +1,12 @@
 package engine_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
 )
-
-// field returns the value of one line of INFO.
-func field(t *testing.T, s *engine.Session, section, name string) string {
-	t.Helper()
-	for line := range strings.SplitSeq(do(s, "INFO "+section), "\r\n") {
-		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			return value
-		}
-	}
-	return "none"
-}
 
 // TestDebugIsOneCommand: as in Redis the subcommands of DEBUG have no statistics of their
 // own.

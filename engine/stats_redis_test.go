@@ -45,8 +45,6 @@ func masked(info string) string {
 	return strings.Join(out, "\n")
 }
 
-const statsInfo = "INFO stats commandstats errorstats"
-
 // statsAfter runs the commands of a line of statsRecording, and returns what is counted.
 func statsAfter(line string, run func(words [][]byte) (info string)) string {
 	run(args("FLUSHALL"))

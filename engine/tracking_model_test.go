@@ -364,19 +364,12 @@ func TestTrackingIsSafeTogether(t *testing.T) {
 		}
 	}
 	e.Tick()
-	require.Equal(t, []string{"0", "0", "0"}, trackingFigures(t, observer))
+	require.Equal(t, []string{"0", "0", "0"}, trackingFigures(observer))
 }
 
 // trackingFigures are tracking_clients, tracking_total_keys and _items of INFO.
-func trackingFigures(t *testing.T, s *engine.Session) []string {
-	t.Helper()
-	var out []string
-	for _, name := range []string{"tracking_clients", "tracking_total_keys", "tracking_total_items"} {
-		info := s.Do(args("INFO everything")).Str()
-		_, rest, ok := strings.Cut(info, "\r\n"+name+":")
-		require.True(t, ok, name)
-		value, _, _ := strings.Cut(rest, "\r\n")
-		out = append(out, value)
+func trackingFigures(s *engine.Session) []string {
+	return []string{
+		infoOf(s, "tracking_clients"), infoOf(s, "tracking_total_keys"), infoOf(s, "tracking_total_items"),
 	}
-	return out
 }

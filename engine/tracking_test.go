@@ -48,7 +48,7 @@ func TestTrackingTableIsBounded(t *testing.T) {
 			}
 			hear()
 			require.Len(t, known, 10)
-			require.Equal(t, []string{"1", "10", "10"}, trackingFigures(t, watcher))
+			require.Equal(t, []string{"1", "10", "10"}, trackingFigures(watcher))
 
 			watcher.Do(args("CONFIG SET tracking-table-max-keys 3"))
 			for range 4 {
