@@ -17,8 +17,8 @@ import (
 )
 
 // newRecording returns an engine that records into a buffer.
-func newRecording(t testing.TB, directives ...string) (*engine.Engine, *hands, *logBuffer) {
-	e, h := newEngine(t, directives...)
+func newRecording(t testing.TB) (*engine.Engine, *hands, *logBuffer) {
+	e, h := newEngine(t)
 	log := &logBuffer{}
 	e.Record(log)
 	return e, h, log

@@ -92,26 +92,6 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestEvictionIsPublished checks what the log, subscribers, watchers and trackers receive
-// of an evicted key.
-func TestEvictionIsPublished(t *testing.T) {
-	e, _, log := newRecording(t, "--maxmemory-policy", "allkeys-lru", "--notify-keyspace-events", "Ee")
-	s, watcher, subscriber := newSession(t, e), newSession(t, e), newSession(t, e)
-	require.Equal(t, "OK", do(s, "SET victim value"))
-	require.Equal(t, "OK", do(watcher, "WATCH victim"))
-	require.Equal(t, "OK", do(watcher, "MULTI"))
-	do(subscriber, "SUBSCRIBE __keyevent@0__:evicted")
-	log.take()
-	do(s, "CONFIG SET maxmemory 1")
-	require.Equal(t, "PONG", do(s, "PING"))
-	require.Equal(t, []string{"DEL victim"}, logLines(t, log.take()))
-	out, _ := subscriber.Deliver(nil)
-	require.Contains(t, string(out), "__keyevent@0__:evicted\r\n$6\r\nvictim")
-	do(s, "CONFIG SET maxmemory 0")
-	do(watcher, "PING")
-	require.Equal(t, "(nil)", do(watcher, "EXEC"))
-}
-
 // TestExpiredKeysGoFirst checks that nothing is evicted while expired keys make room.
 func TestExpiredKeysGoFirst(t *testing.T) {
 	for _, policy := range []string{"allkeys-lru", "volatile-ttl", "allkeys-random", "limiter-aware"} {

@@ -167,17 +167,3 @@ func TestMonitorEnds(t *testing.T) {
 		require.NotContains(t, do(s, "CLIENT LIST"), "flags=O ")
 	}
 }
-
-// TestMonitorShowsAScriptOnce that turns out to need more keys than it named, and
-// begins anew with all of them.
-func TestMonitorShowsAScriptOnce(t *testing.T) {
-	e, _ := newEngine(t)
-	m := newListener(t, e)
-	m.Do(args("MONITOR"))
-	s := newSession(t, e)
-	for range 3 {
-		const script = "redis.call('get', KEYS[1]) local k = 'a' .. 'b' return redis.call('incr', k .. #ARGV)"
-		s.Do(words("EVAL", script, "1", "x"))
-	}
-	require.Len(t, linesOf(m.hear(t)), 3*3)
-}

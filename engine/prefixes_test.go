@@ -132,24 +132,3 @@ func TestPrefixCountsWhatIsLoaded(t *testing.T) {
 		})
 	}
 }
-
-// TestPrefixRefusalIsMonitoredOnce tests that MONITOR shows a refused call, and one that was run again, once.
-func TestPrefixRefusalIsMonitoredOnce(t *testing.T) {
-	e, clock := newEngine(t, "--rl-max-keys-per-prefix", "t:", "1")
-	m := newListener(t, e)
-	m.Do(args("MONITOR"))
-	s := newSession(t, e)
-	do(s, "RL.ALLOW t:a 9 1s")
-	require.Equal(t, prefixFull(1), do(s, "RL.ALLOW t:b 9 1s"))
-	clock.pass(1001)
-	require.Equal(t, "[1 9 8 0 1000]", do(s, "RL.ALLOW t:c 9 1s"))
-	do(s, "ECHO end")
-	var calls []string
-	m.hearUntil(t, "\"ECHO\" \"end\"\r\n")
-	for _, line := range linesOf(m.heard.String()) {
-		if strings.Contains(line, "RL.ALLOW") {
-			calls = append(calls, strings.Fields(line)[3])
-		}
-	}
-	require.Equal(t, []string{`"t:a"`, `"t:b"`, `"t:c"`}, calls)
-}
