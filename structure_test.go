@@ -114,7 +114,8 @@ func (s *structure) addSource(t *testing.T, source string) {
 				s.inits++
 			}
 		case *ast.BinaryExpr:
-			if (n.Op == token.EQL || n.Op == token.NEQ) && (isName(n.X) && isText(n.Y) || isText(n.X) && isName(n.Y)) {
+			named := isName(n.X) && isText(n.Y) || isText(n.X) && isName(n.Y)
+			if named && (n.Op == token.EQL || n.Op == token.NEQ) {
 				s.names++
 			}
 		case *ast.IndexExpr:
