@@ -21,14 +21,14 @@ var bounds = []struct {
 	bound     int
 	aim       int
 }{
-	{"engine", "fields of Session", 28, 20},
+	{"engine", "fields of Session", 19, 20},
 	{"engine", "fields of Engine", 63, 20},
 	{"commands", "fields of Ctx", 20, 20},
 	{"server", "fields of Server", 28, 20},
 	{"server", "fields of conn", 25, 20},
 	{"server", "fields of output", 23, 20},
 	{"persist/aof", "fields of Log", 45, 20},
-	{"engine", "methods of Session", 111, 60},
+	{"engine", "methods of Session", 89, 60},
 	{"engine", "tests of a command's name", 2, 0},
 	{"commands", "tests of a command's name", 6, 0},
 	{"server", "tests of a command's name", 0, 0},
@@ -43,7 +43,9 @@ func TestBounds(t *testing.T) {
 	for _, b := range bounds {
 		s := readStructure(t, b.dir)
 		n := s.count(b.what)
-		require.LessOrEqual(t, b.aim, b.bound, b.what)
+		if n > b.aim {
+			t.Logf("%s has %d %s, and is to have %d", b.dir, n, b.what, b.aim)
+		}
 		require.LessOrEqual(t, n, b.bound, "%s: more %s", b.dir, b.what)
 		require.GreaterOrEqual(t, n, b.bound, "%s: fewer %s: lower the bound", b.dir, b.what)
 	}

@@ -20,17 +20,17 @@ type rule struct {
 // admission has all rules, in their order. What they let pass may still be postponed by CLIENT PAUSE or be
 // queued by MULTI, in this order.
 var admission = [...]rule{
-	{name: "debug", when: isProtected, refuse: (*Session).refuseDebug},
+	{name: "debug", when: isProtected, refuse: refuseDebug},
 	{name: "password", when: isStranger, not: commands.NoAuth, refuse: always(errNoAuth)},
 	{name: "multi", when: inMulti, only: commands.NoMulti, refuse: always(errNotInMulti)},
 	{name: "acl", when: isRestricted, refuse: refuseByACL},
-	{name: "memory", when: hasMaxMemory, refuse: (*Session).refuseWithoutMemory},
-	{name: "disk", when: diskFails, refuse: (*Session).refuseWithoutDisk},
-	{name: "role", when: hasRole, refuse: (*Session).refuseByRole},
+	{name: "memory", when: hasMaxMemory, refuse: refuseWithoutMemory},
+	{name: "disk", when: diskFails, refuse: refuseWithoutDisk},
+	{name: "role", when: hasRole, refuse: refuseByRole},
 	{name: "subscribed", when: isSubscribed, not: commands.Subscribed, refuse: refuseSubscribed},
-	{name: "master", when: hasRole, refuse: (*Session).refuseWithoutMaster},
-	{name: "loading", when: isLoading, refuse: (*Session).refuseLoading},
-	{name: "busy", when: isBusy, refuse: (*Session).refuseBusy},
+	{name: "master", when: hasRole, refuse: refuseWithoutMaster},
+	{name: "loading", when: isLoading, refuse: refuseLoading},
+	{name: "busy", when: isBusy, refuse: refuseBusy},
 	{name: "monitor", when: isMonitor, refuse: refuseMonitor},
 }
 
@@ -75,7 +75,7 @@ func (s *Session) conditions(cmd *commands.Command) (c condition) {
 	if s.req.rules != nil {
 		c |= hasRole
 	}
-	if s.inbox.subscribed && s.proto == resp.RESP2 {
+	if s.inbox.subscribed && s.answers.proto == resp.RESP2 {
 		c |= isSubscribed
 	}
 	if e.storage.Loading() {
@@ -114,7 +114,7 @@ func always(refusal resp.Value) func(*Session, *commands.Command, [][]byte) resp
 	return func(*Session, *commands.Command, [][]byte) resp.Value { return refusal }
 }
 
-func (s *Session) refuseDebug(*commands.Command, [][]byte) resp.Value {
+func refuseDebug(s *Session, _ *commands.Command, _ [][]byte) resp.Value {
 	if !s.allowed("enable-debug-command") {
 		return errDebugOff
 	}
@@ -125,15 +125,15 @@ func refuseByACL(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
 	return s.who.deny(cmd, args)
 }
 
-func (s *Session) refuseByRole(cmd *commands.Command, args [][]byte) resp.Value {
-	if s.anyRuns(cmd, args, (*commands.Command).DeclaresWrite) {
+func refuseByRole(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
+	if s.tx.anyRuns(cmd, args, (*commands.Command).DeclaresWrite) {
 		return s.engine.denyWrites(s.req.rules)
 	}
 	return resp.None
 }
 
-func (s *Session) refuseWithoutMaster(cmd *commands.Command, args [][]byte) resp.Value {
-	if s.req.rules.NeedsMaster && s.anyRuns(cmd, args, (*commands.Command).NeedsMaster) &&
+func refuseWithoutMaster(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
+	if s.req.rules.NeedsMaster && s.tx.anyRuns(cmd, args, (*commands.Command).NeedsMaster) &&
 		!s.engine.masterIsUp() {
 		return errMasterDown
 	}
@@ -144,8 +144,8 @@ func refuseSubscribed(_ *Session, cmd *commands.Command, _ [][]byte) resp.Value 
 	return errWhileSubscribed(cmd)
 }
 
-func (s *Session) refuseLoading(cmd *commands.Command, args [][]byte) resp.Value {
-	if s.anyRuns(cmd, args, (*commands.Command).NeedsKeyspace) {
+func refuseLoading(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
+	if s.tx.anyRuns(cmd, args, (*commands.Command).NeedsKeyspace) {
 		return errLoading
 	}
 	return resp.None

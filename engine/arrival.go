@@ -12,35 +12,43 @@ import (
 // for those of the sessions that watch its keys, and one that kills for those of
 // the sessions that it kills.
 
+// arrivals is the part of a session that lets earlier commands of others run first.
+type arrivals struct {
+	session  *Session
+	affected []*Session // scratch of runEarlierFirst
+}
+
 // publishes are the flags of PUBLISH and SPUBLISH.
 const publishes = commands.PubSub | commands.MayReplicate
 
 // runEarlierFirst waits for earlier commands of the clients that the command under
 // way affects. The caller holds no lock.
-func (s *Session) runEarlierFirst(shards store.ShardSet, cmd *commands.Command, args [][]byte) {
+func (a *arrivals) runEarlierFirst(shards store.ShardSet, cmd *commands.Command, args [][]byte) {
+	s := a.session
 	watched := s.engine.store.Watched() && (cmd.Flags&commands.Write != 0 || cmd.Locks != nil ||
 		len(s.tx.queued) > 0)
 	if !watched && !cmd.Is(publishes) || s.peer.Arrived == nil || s.peer.Arrived() == 0 {
 		return
 	}
 	if watched {
-		s.findWatchers(shards, cmd, args)
+		a.findWatchers(shards, cmd, args)
 	} else {
-		s.engine.broker.Receivers(args[1], func(o any) { s.affected = append(s.affected, o.(*Session)) })
+		s.engine.broker.Receivers(args[1], func(o any) { a.affected = append(a.affected, o.(*Session)) })
 	}
-	for _, o := range s.affected {
-		if !s.letRun(o) {
+	for _, o := range a.affected {
+		if !a.letRun(o) {
 			break
 		}
 	}
-	clear(s.affected)
-	s.affected = s.affected[:0]
+	clear(a.affected)
+	a.affected = a.affected[:0]
 }
 
 // letRun waits until another session has run what arrived before the command under
 // way. It reports false if it has waited in vain, so that no other session is worth
 // waiting for.
-func (s *Session) letRun(o *Session) bool {
+func (a *arrivals) letRun(o *Session) bool {
+	s := a.session
 	if s == o || s.peer.Arrived == nil || o.peer.Await == nil {
 		return true
 	}
@@ -50,21 +58,22 @@ func (s *Session) letRun(o *Session) bool {
 
 // findWatchers appends to affected the sessions that watch a key which the command
 // under way names, or which it changes by serving blocked sessions.
-func (s *Session) findWatchers(shards store.ShardSet, cmd *commands.Command, args [][]byte) {
+func (a *arrivals) findWatchers(shards store.ShardSet, cmd *commands.Command, args [][]byte) {
+	s := a.session
 	e := s.engine
 	locked, busy := e.lock(s, shards)
 	if busy != nil {
 		return
 	}
 	defer e.store.Unlock(locked)
-	found := func(w *store.Watch) { s.affected = append(s.affected, w.Owner.(*Session)) }
+	found := func(w *store.Watch) { a.affected = append(a.affected, w.Owner.(*Session)) }
 	beside := locked &^ shards
 	if e.store.WaitedKeys() > 0 { // serving a session may change a key in the shards of the command's own
 		beside = locked
 	}
 	e.store.Watchers(beside, found)
 	var keys [4][]byte
-	s.anyRuns(cmd, args, func(cmd *commands.Command, args [][]byte) bool {
+	s.tx.anyRuns(cmd, args, func(cmd *commands.Command, args [][]byte) bool {
 		for _, key := range cmd.AppendKeys(keys[:0], args) {
 			if store.ShardOf(key)&locked != 0 { // a script that there is not locks none, and changes nothing
 				e.store.WatchersOf(s.ctx.DBIndex, key, found)
@@ -98,21 +107,21 @@ func (s *Session) ReadsAhead() bool {
 // refused, or to run in another database: then it was for nothing.
 func (s *Session) ReadAhead(calls []Arrived) {
 	var room [ReadAheadCalls][]byte
-	if keys := s.keysAhead(room[:0], calls); len(keys) > 1 {
+	if keys := s.engine.keysAhead(room[:0], calls); len(keys) > 1 {
 		s.engine.store.ReadAhead(s.ctx.DBIndex, keys)
 	}
 }
 
 // keysAhead appends the first key of each call, up to ReadAheadCalls. Calls in a row
 // that repeat a key, as INCR and EXPIRE do, have it once.
-func (s *Session) keysAhead(keys [][]byte, calls []Arrived) [][]byte {
+func (e *Engine) keysAhead(keys [][]byte, calls []Arrived) [][]byte {
 	var cmd *commands.Command
 	var name []byte // that of cmd: most pipelines repeat one command
 	for i := range calls {
 		a := &calls[i]
 		if string(a.Args[0]) != string(name) {
 			name = a.Args[0]
-			cmd = s.engine.table.Lookup(name)
+			cmd = e.table.Lookup(name)
 		}
 		if cmd == nil {
 			continue

@@ -43,12 +43,12 @@ var (
 
 // Blocked returns the session's wait, or nil. While it is not nil, Do must not be
 // called.
-func (s *Session) Blocked() *Blocked { return s.blocked.Load() }
+func (s *Session) Blocked() *Blocked { return s.shown.blocked.Load() }
 
 // Ready reports whether there is something to send without a command: the reply of
 // a wait that has ended, or messages. Any goroutine may call it.
 func (s *Session) Ready() bool {
-	b := s.blocked.Load()
+	b := s.shown.blocked.Load()
 	return b != nil && b.Over() || s.inbox.subscriber.Mail.Ready()
 }
 
@@ -58,7 +58,7 @@ func (b *Blocked) Over() bool { return b.done.Load() }
 // Resume returns the reply of a wait that is Over, or resp.None if none is to be
 // sent. The reply is valid until the next Do.
 func (s *Session) Resume() resp.Value {
-	b := s.blocked.Load()
+	b := s.shown.blocked.Load()
 	b.leaveQueues(false)
 	if b.postponed != nil {
 		return b.runPostponed()
@@ -117,7 +117,7 @@ func (b *Blocked) isOpen() bool {
 // replica. Every shard must be locked.
 func (e *Engine) endWaits() {
 	for _, s := range e.sessions.all() {
-		b := s.blocked.Load()
+		b := s.shown.blocked.Load()
 		if b == nil || !b.isOpen() {
 			continue
 		}
@@ -144,7 +144,7 @@ func (b *Blocked) countFailure() {
 // end ends the wait. The caller must have claimed the waiter.
 func (b *Blocked) end(reply resp.Value) {
 	s := b.session
-	s.edit(func(p *public) { p.blocked = false })
+	s.shown.edit(func(p *public) { p.blocked = false })
 	s.engine.stats.Blocked.Add(-1) // after edit, and so after the Add of show
 	s.engine.stats.TimedWaits.Add(-b.timed())
 	if b.call != nil && b.call.timed {
@@ -212,9 +212,9 @@ func (b *Blocked) endOnPanic() {
 // it in CLIENT LIST and can unblock it.
 func (b *Blocked) show() {
 	s := b.session
-	s.edit(func(p *public) {
+	s.shown.edit(func(p *public) {
 		p.blocked = true
-		s.blocked.Store(b)
+		s.shown.blocked.Store(b)
 		s.engine.stats.Blocked.Add(1)
 		s.engine.stats.TimedWaits.Add(b.timed())
 	})
@@ -230,23 +230,23 @@ func (b *Blocked) leaveQueues(served bool) {
 	shards := b.waiter.Shards()
 	switch {
 	case b.awaited != nil || b.postponed != nil: // it is in no queue
-		s.blocked.Store(nil)
+		s.shown.blocked.Store(nil)
 		return
 	case served:
 		st.Lock(shards)
 	case !st.TryLock(shards):
 		s.engine.orphans.addWaiter(&b.waiter)
-		s.blocked.Store(nil)
+		s.shown.blocked.Store(nil)
 		return
 	}
 	st.RemoveWaiter(&b.waiter)
 	st.Unlock(shards)
-	s.blocked.Store(nil)
+	s.shown.blocked.Store(nil)
 }
 
 // stopWaiting ends the wait of a session that ends.
 func (s *Session) stopWaiting() {
-	b := s.blocked.Load()
+	b := s.shown.blocked.Load()
 	if b == nil {
 		return
 	}
@@ -358,7 +358,7 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 	if o == nil {
 		return resp.Int(0)
 	}
-	b := o.blocked.Load()
+	b := o.shown.blocked.Load()
 	if b == nil || !b.isOpen() {
 		return resp.Int(0)
 	}

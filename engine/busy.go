@@ -69,17 +69,17 @@ func (e *Engine) lock(s *Session, shards store.ShardSet) (store.ShardSet, *scrip
 
 // refuseBusy refuses a command while a script is past the threshold. The script may be one of a log that
 // DEBUG LOADAOF reads.
-func (s *Session) refuseBusy(cmd *commands.Command, args [][]byte) resp.Value {
+func refuseBusy(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
 	if busy := s.engine.scripts.Busy(); busy != nil {
-		return s.refuseBehind(busy, cmd, args)
+		return refuseBehind(s, busy, cmd, args)
 	}
 	return resp.None
 }
 
 // refuseBehind is refuseBusy for a script that was past the threshold.
-func (s *Session) refuseBehind(busy *scripting.Busy, cmd *commands.Command, args [][]byte) resp.Value {
+func refuseBehind(s *Session, busy *scripting.Busy, cmd *commands.Command, args [][]byte) resp.Value {
 	switch {
-	case s.engine.storage.Reloading() && s.anyRuns(cmd, args, (*commands.Command).NeedsKeyspace):
+	case s.engine.storage.Reloading() && s.tx.anyRuns(cmd, args, (*commands.Command).NeedsKeyspace):
 		return errLoading
 	case !cmd.Is(commands.AllowBusy):
 		return resp.Error(busy.Reply)
@@ -91,11 +91,11 @@ func (s *Session) refuseBehind(busy *scripting.Busy, cmd *commands.Command, args
 // Redis runs all the same need shards only for watched keys: these are unwatched
 // later, and a key that WATCH names now counts as changed.
 func (s *Session) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *scripting.Busy) resp.Value {
-	if refusal := s.refuseBehind(busy, cmd, args); refusal.IsError() {
+	if refusal := refuseBehind(s, busy, cmd, args); refusal.IsError() {
 		return s.reject(cmd, refusal)
 	}
 	if len(cmd.Keys) == 0 { // all but WATCH
-		s.orphanWatch()
+		s.tx.orphanWatch()
 	}
 	s.begin()
 	s.req.locked = false
@@ -118,15 +118,16 @@ func (o *orphans) addWaiter(w *store.Waiter) {
 }
 
 // orphanWatch replaces the session's watch without locking its shards.
-func (s *Session) orphanWatch() {
-	if s.watch.Shards() == 0 {
+func (t *transaction) orphanWatch() {
+	s := t.session
+	if t.watch.Shards() == 0 {
 		return
 	}
 	o := &s.engine.orphans
 	o.mu.Lock()
-	o.watches = append(o.watches, s.watch)
+	o.watches = append(o.watches, t.watch)
 	o.mu.Unlock()
-	s.watch = &store.Watch{Owner: s}
+	t.watch = &store.Watch{Owner: s}
 	s.countNames()
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -159,7 +160,7 @@ var (
 
 // CLIENT GETNAME
 func clientGetName(c *commands.Ctx) resp.Value {
-	name := caller(c).view().name
+	name := caller(c).shown.view().name
 	if name == "" {
 		return resp.Null
 	}
@@ -190,7 +191,7 @@ func clientSetInfo(c *commands.Ctx) resp.Value {
 	if !validName(value) {
 		return resp.Error("ERR " + strings.ToLower(string(word)) + " " + errClientInfoText)
 	}
-	caller(c).edit(func(p *public) { *field(p) = string(value) })
+	caller(c).shown.edit(func(p *public) { *field(p) = string(value) })
 	return resp.OK
 }
 
@@ -200,7 +201,7 @@ func onOff(c *commands.Ctx, field func(p *public) *bool) resp.Value {
 	if !on && !commands.EqualFold(c.Args[2], "off") {
 		return commands.ErrSyntax
 	}
-	caller(c).edit(func(p *public) { *field(p) = on })
+	caller(c).shown.edit(func(p *public) { *field(p) = on })
 	return resp.OK
 }
 
@@ -215,7 +216,7 @@ func clientNoEvict(c *commands.Ctx) resp.Value {
 func clientNoTouch(c *commands.Ctx) resp.Value {
 	reply := onOff(c, func(p *public) *bool { return &p.noTouch })
 	s := caller(c)
-	s.noTouch = s.view().noTouch
+	s.answers.noTouch = s.shown.view().noTouch
 	return reply
 }
 
@@ -251,8 +252,8 @@ func clientInfo(c *commands.Ctx) resp.Value {
 
 // publishNow shows the session as it is while it runs a command.
 func (s *Session) publishNow(c *commands.Ctx) {
-	s.edit(func(p *public) {
-		p.db, p.proto, p.lastCommand, p.lastUs = c.DBIndex, s.proto, c.Cmd, c.NowUs
+	s.shown.edit(func(p *public) {
+		p.db, p.proto, p.lastCommand, p.lastUs = c.DBIndex, s.answers.proto, c.Cmd, c.NowUs
 		if s.peer.Buffers != nil {
 			s.countBuffers(p, s.peer.Buffers(), p.multiBytes)
 		}
@@ -298,10 +299,10 @@ func clientList(c *commands.Ctx) resp.Value {
 // clientTypes are the TYPEs of CLIENT LIST and CLIENT KILL.
 var clientTypes = map[string]func(o *Session) bool{
 	"normal": func(o *Session) bool {
-		p := o.view()
+		p := o.shown.view()
 		return !p.subscribed() && p.replica == nil && !isMaster(o)
 	},
-	"pubsub":  func(o *Session) bool { p := o.view(); return p.subscribed() },
+	"pubsub":  func(o *Session) bool { p := o.shown.view(); return p.subscribed() },
 	"master":  isMaster,
 	"slave":   isReplica,
 	"replica": isReplica,
@@ -309,7 +310,7 @@ var clientTypes = map[string]func(o *Session) bool{
 
 func isMaster(o *Session) bool { return o.side.follows != nil }
 
-func isReplica(o *Session) bool { return o.view().replica != nil }
+func isReplica(o *Session) bool { return o.shown.view().replica != nil }
 
 // subscribed reports whether the session has subscriptions.
 func (p *public) subscribed() bool { return p.topics != [pubsub.Kinds]int{} }
@@ -385,7 +386,7 @@ func (s *Session) kill(match func(o *Session) bool) int {
 		if !match(o) {
 			continue
 		}
-		patient = patient && s.letRun(o)
+		patient = patient && s.order.letRun(o)
 		switch {
 		case o == s:
 			s.ending.closing = true
@@ -406,6 +407,9 @@ type ending struct {
 	aborted bool         // see Aborted
 	dead    atomic.Bool  // killed, see die
 	leaving atomic.Int64 // bytes it was evicted for, until it has closed
+
+	canceler durable.Canceler // see Cancel
+	canceled bool             // see Canceled
 }
 
 // die ends a session that was just removed from the registry, from another
@@ -416,17 +420,17 @@ func (x *ending) die() {
 	x.dead.Store(true)
 	s.peer.Kill()
 	s.engine.monitors.remove(s)
-	if p := s.view(); p.subscribed() {
+	if p := s.shown.view(); p.subscribed() {
 		s.engine.broker.Killed(&s.inbox.subscriber)
 	}
-	if b := s.blocked.Load(); b != nil {
+	if b := s.shown.blocked.Load(); b != nil {
 		b.unblock(resp.None)
 	}
 }
 
 // line returns the session's line in CLIENT LIST.
 func (s *Session) line(nowUs int64) string {
-	p := s.view()
+	p := s.shown.view()
 	flags := ""
 	for _, f := range []struct {
 		on     bool
@@ -457,7 +461,7 @@ func (s *Session) line(nowUs int64) string {
 			p.buffers.QueryFree = 0
 		}
 	}
-	output, unread := s.output.Load(), int64(0)
+	output, unread := s.shown.output.Load(), int64(0)
 	if p.replica != nil { // what it has not read is kept once for all: it is no buffer of the session
 		unread = p.replica.Status().Unread
 	}

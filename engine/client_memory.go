@@ -44,8 +44,8 @@ const (
 // countNames counts what the names take that the session watches, has subscribed to or tracks as prefixes. It
 // is called when they have changed: one command may name any number.
 func (s *Session) countNames() {
-	bytes := s.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes()
-	s.edit(func(p *public) {
+	bytes := s.tx.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes()
+	s.shown.edit(func(p *public) {
 		s.engine.memory.buffers.Add(bytes - p.nameBytes)
 		p.nameBytes = bytes
 	})
@@ -54,14 +54,14 @@ func (s *Session) countNames() {
 // bytes returns what a session counts for under maxmemory-clients: tot-mem of
 // CLIENT LIST.
 func (s *Session) bytes(p *public) int64 {
-	return sessionBytes + int64(p.buffers.Memory) + int64(p.multiBytes) + p.nameBytes + s.output.Load() +
-		s.inbox.subscriber.Mail.Size()
+	return sessionBytes + int64(p.buffers.Memory) + int64(p.multiBytes) + p.nameBytes +
+		s.shown.output.Load() + s.inbox.subscriber.Mail.Size()
 }
 
 // CountOutput adds to the bytes of replies that wait until the client reads. Any
 // goroutine may call it.
 func (s *Session) CountOutput(change int) {
-	s.output.Add(int64(change))
+	s.shown.output.Add(int64(change))
 	s.engine.memory.buffers.Add(int64(change))
 }
 
@@ -91,7 +91,7 @@ func (e *Engine) evictClients() {
 	var evictable []client
 	total := int64(0)
 	for _, s := range e.sessions.all() {
-		p := s.view()
+		p := s.shown.view()
 		n := s.bytes(&p)
 		total += n
 		if !p.noEvict && p.replica == nil && !isMaster(s) && s.peer.Kill != nil {

@@ -73,7 +73,7 @@ func ping(c *commands.Ctx) resp.Value {
 	}
 	s := caller(c)
 	switch {
-	case s.inbox.subscribed && s.proto == resp.RESP2: // in the form of a message
+	case s.inbox.subscribed && s.answers.proto == resp.RESP2: // in the form of a message
 		if len(c.Args) == 1 {
 			return resp.Array(resp.Bulk("pong"), resp.Bulk(""))
 		}
@@ -94,19 +94,19 @@ func quit(c *commands.Ctx) resp.Value {
 func reset(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	s.tx.end()
-	s.endWatch()
+	s.tx.endWatch()
 	s.inbox.unsubscribe()
 	s.track(nil)
 	s.seen.unmonitor()
-	s.proto = resp.RESP2
+	s.answers.proto = resp.RESP2
 	if s.answers.mode != replySkip { // CLIENT REPLY SKIP skips RESET's reply, too
 		s.answers.mode = replyOn
 	}
 	s.answers.silent.Store(false)
 	s.who.leave()
 	c.DBIndex = 0
-	s.noTouch = false
-	s.edit(func(p *public) { p.name, p.noEvict, p.noTouch = "", false, false })
+	s.answers.noTouch = false
+	s.shown.edit(func(p *public) { p.name, p.noEvict, p.noTouch = "", false, false })
 	s.shareOutput()
 	return resp.Status("RESET")
 }
@@ -129,7 +129,7 @@ func selectDB(c *commands.Ctx) resp.Value {
 // HELLO [protover [AUTH username password] [SETNAME clientname]]
 func hello(c *commands.Ctx) resp.Value {
 	s := caller(c)
-	proto := s.proto
+	proto := s.answers.proto
 	rest := c.Args[1:]
 	if len(rest) > 0 {
 		version, ok := store.ParseInt(rest[0])
@@ -165,11 +165,11 @@ func hello(c *commands.Ctx) resp.Value {
 	if !s.who.authenticated {
 		return errHelloAuth
 	}
-	s.proto = proto
+	s.answers.proto = proto
 	return resp.Map(
 		resp.Bulk("server"), resp.Bulk("redis"),
 		resp.Bulk("version"), resp.Bulk(RedisVersion),
-		resp.Bulk("proto"), resp.Int(int64(s.proto)),
+		resp.Bulk("proto"), resp.Int(int64(s.answers.proto)),
 		resp.Bulk("id"), resp.Int(s.id),
 		resp.Bulk("mode"), resp.Bulk("standalone"),
 		resp.Bulk("role"), resp.Bulk(s.engine.roleName()),
@@ -189,5 +189,5 @@ func validName(name []byte) bool {
 }
 
 func (s *Session) setName(name []byte) {
-	s.edit(func(p *public) { p.name = string(name) })
+	s.shown.edit(func(p *public) { p.name = string(name) })
 }

@@ -47,7 +47,7 @@ func (m *calls) adopt(settings *commands.Settings) {
 // flushPrefixes adds what the session has counted by prefix to the statistics.
 func (m *calls) flushPrefixes() {
 	if m.prefixes != nil {
-		m.prefixes.Add(m.session.id, &m.session.env.Tally.Prefixes)
+		m.prefixes.Add(m.session.id, &m.session.ctx.Env.Tally.Prefixes)
 	}
 }
 
@@ -100,9 +100,9 @@ func (e *Engine) Top(q commands.TopQuery) (report commands.TopReport, sampling u
 // setTracer makes the handlers record decisions, or not.
 func (w *watching) setTracer(on bool) {
 	s := w.session
-	s.env.Tracer = nil
+	s.ctx.Env.Tracer = nil
 	if on {
-		s.env.Tracer = &s.engine.traces
+		s.ctx.Env.Tracer = &s.engine.traces
 	}
 }
 
@@ -112,16 +112,16 @@ func (w *watching) observe() {
 	if w.observer == nil {
 		w.observer = s.engine.doctor.NewClient(s.id, s.label)
 	}
-	s.env.ObserveBy(nil)
+	s.ctx.Env.ObserveBy(nil)
 	if w.observer.Begin() {
-		s.env.ObserveBy(w.observer)
+		s.ctx.Env.ObserveBy(w.observer)
 	}
 }
 
 // label returns the name of the session's client, or its address without the port if it has
 // none. It is called on the session's goroutine, the only one that sets the name.
 func (s *Session) label() string {
-	if name := s.public.name; name != "" {
+	if name := s.shown.public.name; name != "" {
 		return name
 	}
 	addr := s.peer.Addr

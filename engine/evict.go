@@ -119,7 +119,7 @@ func (e *Engine) exhausted() bool {
 
 // refuseWithoutMemory refuses a command if memory is exhausted. It makes room first, whether
 // or not the command could need it, as Redis does.
-func (s *Session) refuseWithoutMemory(cmd *commands.Command, args [][]byte) resp.Value {
+func refuseWithoutMemory(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
 	exhausted := false
 	if s.engine.exceeds() {
 		s.EndCall() // the command before does not make room
@@ -130,7 +130,7 @@ func (s *Session) refuseWithoutMemory(cmd *commands.Command, args [][]byte) resp
 	case !exhausted:
 		return resp.None
 	case s.tx.open && !cmd.Is(commands.EndsMulti), // a queue may grow without bound
-		s.anyRuns(cmd, args, (*commands.Command).NeedsMemory):
+		s.tx.anyRuns(cmd, args, (*commands.Command).NeedsMemory):
 		return commands.ErrOOM
 	}
 	return resp.None

@@ -112,13 +112,13 @@ type NameBytes struct {
 
 // NameBytes returns those of the session.
 func (s *Session) NameBytes() NameBytes {
-	n := NameBytes{Names: s.watch.Len(), Counted: s.view().nameBytes}
+	n := NameBytes{Names: s.tx.watch.Len(), Counted: s.shown.view().nameBytes}
 	for _, topics := range s.inbox.subscriber.Counts() {
 		n.Names += topics
 	}
 	if mode := s.tracking.Mode(); mode.Bytes() > 0 {
 		n.Names++
 	}
-	n.Found = s.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes()
+	n.Found = s.tx.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes()
 	return n
 }

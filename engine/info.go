@@ -128,8 +128,8 @@ func (e *Engine) statFacts(c *commands.Ctx) info.StatFacts {
 // largestBuffers returns the largest input and output buffer of the sessions.
 func (e *Engine) largestBuffers() (input, output int) {
 	for _, s := range e.sessions.all() {
-		b := s.view().buffers
-		input, output = max(input, b.Query+b.QueryFree), max(output, int(s.output.Load()))
+		b := s.shown.view().buffers
+		input, output = max(input, b.Query+b.QueryFree), max(output, int(s.shown.output.Load()))
 	}
 	return input, output
 }

@@ -101,7 +101,7 @@ func (e *Engine) memoryStats(c *commands.Ctx) resp.Value {
 // SetBufferBytes records how many bytes of buffers the session's connection has, if that has
 // become less than it last published.
 func (s *Session) SetBufferBytes(bytes int) {
-	s.edit(func(p *public) {
+	s.shown.edit(func(p *public) {
 		b := p.buffers
 		b.Memory = bytes
 		s.countBuffers(p, b, p.multiBytes)
@@ -110,7 +110,7 @@ func (s *Session) SetBufferBytes(bytes int) {
 
 // setBuffers is countBuffers for a caller that does not hold mu.
 func (s *Session) setBuffers(b Buffers, multiBytes int) {
-	s.edit(func(p *public) { s.countBuffers(p, b, multiBytes) })
+	s.shown.edit(func(p *public) { s.countBuffers(p, b, multiBytes) })
 }
 
 // countBuffers sets what the session's connection and its transaction take. It

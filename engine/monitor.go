@@ -61,7 +61,7 @@ type trace struct {
 // beginTrace traces the command, script or EXEC that begins, if there is a monitor.
 func (w *watching) beginTrace(watched bool) {
 	s := w.session
-	s.env.ShowTo(nil)
+	s.ctx.Env.ShowTo(nil)
 	if !watched {
 		return
 	}
@@ -69,7 +69,7 @@ func (w *watching) beginTrace(watched bool) {
 		w.trace = &trace{from: s.peer.shown()}
 	}
 	w.trace.reset()
-	s.env.ShowTo(w.trace)
+	s.ctx.Env.ShowTo(w.trace)
 }
 
 // shown returns the client's address in MONITOR's lines.
@@ -171,7 +171,7 @@ func monitor(c *commands.Ctx) resp.Value {
 		s.inbox.subscriber.Mail.Put(pubsub.NewMessage(resp.OK), 0)
 	}
 	s.seen.monitoring = true
-	s.edit(func(p *public) { p.monitoring = true })
+	s.shown.edit(func(p *public) { p.monitoring = true })
 	s.engine.monitors.add(s)
 	return resp.None
 }
@@ -184,7 +184,7 @@ func (w *watching) unmonitor() {
 	}
 	s.engine.monitors.remove(s)
 	w.monitoring = false
-	s.edit(func(p *public) { p.monitoring = false })
+	s.shown.edit(func(p *public) { p.monitoring = false })
 }
 
 // Monitoring reports whether the session has called MONITOR.

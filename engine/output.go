@@ -18,7 +18,7 @@ func (s *Session) initOutput() {
 // shareOutput bounds replies by maxmemory-clients, unless the session must not be evicted.
 func (s *Session) shareOutput() {
 	s.ctx.Out.Shared = nil
-	if s.peer.Streams && !s.view().noEvict {
+	if s.peer.Streams && !s.shown.view().noEvict {
 		s.ctx.Out.Shared = &s.engine.clientMemory.limit
 	}
 }

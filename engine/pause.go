@@ -218,7 +218,7 @@ func (p *pause) postpones(s *Session, cmd *commands.Command, args [][]byte) bool
 		return false
 	}
 	least := pauseAll
-	if s.anyRuns(cmd, args, (*commands.Command).Replicates) {
+	if s.tx.anyRuns(cmd, args, (*commands.Command).Replicates) {
 		least = pauseWrites
 	}
 	if least > kind {

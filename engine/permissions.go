@@ -40,8 +40,8 @@ func (a *account) logDenial(d acl.Denial, context, username string) {
 	s := a.session
 	e := s.engine
 	nowUs := e.clock.NowUs()
-	s.edit(func(p *public) {
-		p.db, p.proto, p.lastUs = s.ctx.DBIndex, s.proto, nowUs
+	s.shown.edit(func(p *public) {
+		p.db, p.proto, p.lastUs = s.ctx.DBIndex, s.answers.proto, nowUs
 		if s.calls.run.Cmd != nil {
 			p.lastCommand = s.calls.run.Cmd
 		}
@@ -115,8 +115,8 @@ func (g *guard) ReadsKey(cmd *commands.Command, args [][]byte, key string) bool 
 func (a *account) setGuard(r *acl.Rules) {
 	s := a.session
 	a.guard = guard{s, r}
-	s.env.Guard = &a.guard
+	s.ctx.Env.Guard = &a.guard
 	if r == nil {
-		s.env.Guard = nil
+		s.ctx.Env.Guard = nil
 	}
 }

@@ -92,7 +92,7 @@ func (s *Session) executeAgain(
 		c.Full, c.Retry = nil, false
 		if !s.engine.reclaimPrefix(full, c.NowMs, all) {
 			full.Refuse()
-			if s.env.Shown() {
+			if s.ctx.Env.Shown() {
 				s.seen.showTrace() // end did not, because of Retry
 			}
 			break

@@ -43,7 +43,7 @@ func TestKeysReadAhead(t *testing.T) {
 		}
 		calls = append(calls, a)
 	}
-	keys := s.keysAhead(nil, calls)
+	keys := s.engine.keysAhead(nil, calls)
 	require.Equal(t, "[a b c d]", fmt.Sprintf("%s", keys))
 	s.ReadAhead(calls)
 	require.Zero(t, testing.AllocsPerRun(100, func() { s.ReadAhead(calls) }))

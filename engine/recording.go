@@ -114,7 +114,7 @@ func (r *recorder) begin(shards store.ShardSet, wanted effects.Flags) {
 	s := r.session
 	r.on, r.notified = true, 0
 	r.group.Want(wanted)
-	s.env.Record(&r.group)
+	s.ctx.Env.Record(&r.group)
 	s.engine.store.Record(shards, &r.group)
 }
 
@@ -135,7 +135,7 @@ func (r *recorder) adapt() {
 func (r *recorder) commit(shards store.ShardSet) {
 	s := r.session
 	s.engine.store.Record(shards, nil)
-	s.env.Record(nil)
+	s.ctx.Env.Record(nil)
 	r.on = false
 	r.append()
 }

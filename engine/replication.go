@@ -354,7 +354,7 @@ func (f *follower) postpone(args [][]byte) *Blocked {
 	if cmd == nil || !f.engine.pause.postpones(s, cmd, args) {
 		return nil
 	}
-	return s.blocked.Load()
+	return s.shown.blocked.Load()
 }
 
 // await waits for the turn of a postponed command. It reports false if stop is closed before.
@@ -429,7 +429,7 @@ func (f *follower) empty() error {
 	if f.over() {
 		return errNotMaster
 	}
-	f.session.discard()
+	f.session.tx.discard()
 	f.raw = f.raw[:0]
 	if err := f.inRole(f.engine.repl.stream.Deactivate); err != nil {
 		return err

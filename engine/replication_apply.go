@@ -35,7 +35,7 @@ func (s *Session) apply(args [][]byte) error {
 		s.calls.run.Cmd = cmd
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
-		s.tx.queue(cmd, args)
+		s.tx.add(cmd, args)
 		return nil
 	}
 	reply := s.execute(cmd, args)

@@ -238,7 +238,7 @@ func (e *Engine) serveReplica(c *commands.Ctx, from replication.Position) resp.V
 	}
 	s.side.replica = e.repl.master.PSYNC(s.peer.Addr, from, s.side.said, e.clock.MonotonicUs(),
 		e.masterSettings().SyncDelayUs, s.peer.Kill)
-	s.edit(func(p *public) { p.replica = s.side.replica })
+	s.shown.edit(func(p *public) { p.replica = s.side.replica })
 	return resp.Streamed(s.side.replica)
 }
 

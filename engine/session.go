@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/engine/tracking"
@@ -23,7 +22,6 @@ type Session struct {
 	id      int64
 	req     request // under way, or the last one
 	ctx     commands.Ctx
-	env     commands.Env // of ctx
 	rec     recorder
 	who     account
 	seen    watching
@@ -32,22 +30,13 @@ type Session struct {
 	answers answers
 	ending  ending
 	side    replicaSide
+	order   arrivals
 
-	proto    int
 	tx       transaction
-	watch    *store.Watch
-	noTouch  bool // CLIENT NO-TOUCH: reading does not count as use
 	tracking tracking.Client
-	affected []*Session              // scratch of runEarlierFirst
-	blocked  atomic.Pointer[Blocked] // written by the session's goroutine; nil: it is not blocked
-	canceler durable.Canceler        // see Cancel
-	canceled bool                    // see Canceled
-	output   atomic.Int64            // bytes of replies that the client has not read, see CountOutput
-	steps    store.Yielder           // of Step
-	forward  *forwarding             // nil: there is no upstream
-
-	mu     sync.Mutex
-	public public // protected by mu
+	steps    store.Yielder // of Step
+	forward  *forwarding   // nil: there is no upstream
+	shown    shown
 }
 
 // A Peer is the connection behind a session, as CLIENT LIST and CLIENT KILL
@@ -84,7 +73,15 @@ type Peer struct {
 	Buffers func() Buffers
 }
 
-// public is what other sessions can see of this one.
+// shown is what other sessions can see of this one.
+type shown struct {
+	blocked atomic.Pointer[Blocked] // written by the session's goroutine; nil: it is not blocked
+	output  atomic.Int64            // bytes of replies that the client has not read, see CountOutput
+	mu      sync.Mutex
+	public  public // protected by mu
+}
+
+// public is the part of shown that Publish brings up to date.
 type public struct {
 	name, libName, libVersion string
 	db, proto                 int
@@ -107,11 +104,13 @@ type Buffers struct {
 	Memory           int
 }
 
-// answers is what CLIENT REPLY says.
+// answers is how the client wants to be answered.
 type answers struct {
 	session *Session
 	mode    replyMode
 	silent  atomic.Bool // CLIENT REPLY OFF: MONITOR sends it nothing
+	proto   int
+	noTouch bool // CLIENT NO-TOUCH: reading does not count as use
 }
 
 // replyMode is CLIENT REPLY.
@@ -130,15 +129,15 @@ func (e *Engine) NewSession(p Peer) *Session {
 	e.sessions.add(s)
 	s.tracking.Init(&e.tracking, s.id, &s.inbox.subscriber)
 	s.calls.random = uint32(s.id)
-	s.env.Sampler = commands.NewTopSampler(&e.top, s.id)
+	s.ctx.Env.Sampler = commands.NewTopSampler(&e.top, s.id)
 	e.stats.Connections.Add(1)
 	return s
 }
 
 // newSession returns a session that no other session sees.
 func (e *Engine) newSession(p Peer) *Session {
-	s := &Session{engine: e, peer: p, proto: resp.RESP2}
-	s.watch = &store.Watch{Owner: s}
+	s := &Session{engine: e, peer: p}
+	s.tx.watch = &store.Watch{Owner: s}
 	s.connect()
 	s.inbox.subscriber.Owner, s.inbox.subscriber.Wake = s, p.Wake
 	s.inbox.subscriber.Mail.Init(&e.memory.mail)
@@ -150,15 +149,16 @@ func (e *Engine) newSession(p Peer) *Session {
 	}
 	s.who.leave()
 	nowUs := e.clock.NowUs()
-	s.public = public{name: p.Name, proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
+	s.shown.public = public{name: p.Name, proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
 	return s
 }
 
 // connect makes the parts of the session and its Ctx know it.
 func (s *Session) connect() {
 	s.rec.session, s.who.session, s.seen.session, s.calls.session, s.inbox.session = s, s, s, s, s
-	s.answers.session, s.ending.session, s.side.session = s, s, s
-	s.ctx.Env, s.env.Caller = &s.env, s
+	s.answers.session, s.ending.session, s.side.session, s.order.session, s.tx.session = s, s, s, s, s
+	s.answers.proto = resp.RESP2
+	s.ctx.Env = &commands.Env{Caller: s}
 }
 
 // Close ends the session.
@@ -166,7 +166,7 @@ func (s *Session) Close() {
 	s.calls.flush()
 	s.forward.close()
 	s.stopWaiting()
-	s.unwatch()
+	s.tx.unwatch()
 	s.inbox.unsubscribe()
 	s.untrack()
 	s.seen.unmonitor()
@@ -179,7 +179,7 @@ func (s *Session) Close() {
 }
 
 // Proto returns the protocol to encode replies in.
-func (s *Session) Proto() int { return s.proto }
+func (s *Session) Proto() int { return s.answers.proto }
 
 // Authenticated reports whether the session may run commands without the flag
 // NoAuth: it has given the password, or none is required any more.
@@ -278,7 +278,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 			}
 		}
 		s.EndCall()
-		s.tx.queue(cmd, args)
+		s.tx.add(cmd, args)
 		return resp.Queued
 	}
 	var reply resp.Value
@@ -332,7 +332,7 @@ func (s *Session) allowed(directive string) bool {
 // command is nil.
 func (s *Session) reject(cmd *commands.Command, refusal resp.Value) resp.Value {
 	if cmd != nil && cmd.Is(commands.RunsQueue) {
-		s.discard()
+		s.tx.discard()
 		return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(refusal.Str()))
 	}
 	if s.tx.open {
@@ -356,7 +356,7 @@ func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
 		shards = 0
 	}
 	if cmd.Is(commands.Transaction) {
-		shards |= s.transactionShards()
+		shards |= s.tx.shards()
 	}
 	reply := s.executeIn(shards, cmd, args)
 	if reply.IsError() && s.ctx.Full != nil {
@@ -385,11 +385,11 @@ func (s *Session) executeScript(cmd *commands.Command, args [][]byte) resp.Value
 func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [][]byte) resp.Value {
 	if s.engine.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
 		if !s.waitForSpace() {
-			s.canceled = true
+			s.ending.canceled = true
 			return errCanceled
 		}
 	}
-	s.runEarlierFirst(shards, cmd, args)
+	s.order.runEarlierFirst(shards, cmd, args)
 	shards, busy := s.engine.lock(s, shards)
 	for busy == nil && s.req.rules != s.engine.repl.rules.Load() && s.side.follows == nil {
 		// The role may have changed since the command was admitted.
@@ -414,7 +414,7 @@ func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	if wanted := s.engine.recording.wanted(); wanted != 0 {
 		s.rec.begin(shards, wanted)
 	}
-	if s.noTouch {
+	if s.answers.noTouch {
 		s.req.untouched = shards
 		s.engine.store.NoTouch(shards, true)
 	}
@@ -456,7 +456,7 @@ func (s *Session) end(shards store.ShardSet) {
 	if s.side.follows != nil && shards != 0 && !s.tx.open && !s.ending.closing && !s.side.follows.over() {
 		s.side.follows.commit()
 	}
-	if s.env.Shown() {
+	if s.ctx.Env.Shown() {
 		s.seen.showTrace()
 	}
 	for _, b := range s.req.served {
@@ -488,14 +488,14 @@ func (s *Session) begin() {
 	if r := s.who.restriction(); r != s.who.guard.rules {
 		s.who.setGuard(r)
 	}
-	if on := s.engine.traces.On(); on != (s.env.Tracer != nil) {
+	if on := s.engine.traces.On(); on != (s.ctx.Env.Tracer != nil) {
 		s.seen.setTracer(on)
 	}
-	s.env.Preserve(s.engine.store.Snapshot() != nil)
-	if watched := s.engine.monitors.watched.Load(); watched || s.env.Shown() {
+	s.ctx.Env.Preserve(s.engine.store.Snapshot() != nil)
+	if watched := s.engine.monitors.watched.Load(); watched || s.ctx.Env.Shown() {
 		s.seen.beginTrace(watched)
 	}
-	if s.env.Observed() || s.engine.doctor.On() {
+	if s.ctx.Env.Observed() || s.engine.doctor.On() {
 		s.seen.observe()
 	}
 }
@@ -504,7 +504,7 @@ func (s *Session) begin() {
 func (s *Session) handle(cmd *commands.Command, args [][]byte) resp.Value {
 	c := &s.ctx
 	c.Call(cmd, args)
-	c.Proto = s.proto
+	c.Proto = s.answers.proto
 	if len(args) >= longCall {
 		s.calls.longArgs += len(args)
 	}

@@ -193,7 +193,7 @@ func (s *Session) waitForSpace() bool {
 		return true
 	}
 	defer s.waitBegins().ends()
-	return s.engine.storage.WaitForSpace(s.canceler)
+	return s.engine.storage.WaitForSpace(s.ending.canceler)
 }
 
 // keysPerStep is how many keys a walk by Step visits between two yields: about a

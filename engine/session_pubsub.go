@@ -42,7 +42,7 @@ func (s *Session) BeforePublish(db int, args [][]byte) {
 // session has subscribed to.
 func (s *Session) SubscriptionsChanged() {
 	s.inbox.subscribed = s.inbox.subscriber.Mail.Subscribed()
-	s.edit(func(p *public) { p.topics = s.inbox.subscriber.Counts() })
+	s.shown.edit(func(p *public) { p.topics = s.inbox.subscriber.Counts() })
 	s.countNames()
 }
 
@@ -68,7 +68,7 @@ func (s *Session) Subscribed() bool { return s.inbox.subscribed }
 // last command to b. If lost is not 0, that many bytes were waiting when they
 // exceeded client-output-buffer-limit, and the connection is to be closed.
 func (s *Session) Deliver(b []byte) (out []byte, lost int) {
-	return s.inbox.subscriber.Mail.Drain(b, s.proto), s.inbox.subscriber.Mail.Overflow()
+	return s.inbox.subscriber.Mail.Drain(b, s.answers.proto), s.inbox.subscriber.Mail.Overflow()
 }
 
 // collect drains the mailbox, so that its messages are sent before the reply of
@@ -76,8 +76,8 @@ func (s *Session) Deliver(b []byte) (out []byte, lost int) {
 // where they were published before the command ran, as far as its keys can
 // tell.
 func (x *inbox) collect() {
-	if mail := &x.subscriber.Mail; mail.Stale(x.session.proto) {
-		x.waiting = mail.Drain(x.waiting, x.session.proto)
+	if mail := &x.subscriber.Mail; mail.Stale(x.session.answers.proto) {
+		x.waiting = mail.Drain(x.waiting, x.session.answers.proto)
 	}
 }
 
@@ -88,7 +88,7 @@ func (x *inbox) before(reply resp.Value) resp.Value {
 		x.waiting = nil
 		return reply
 	}
-	b := resp.Append(x.waiting, &reply, x.session.proto)
+	b := resp.Append(x.waiting, &reply, x.session.answers.proto)
 	x.waiting = b[:0]
 	if cap(b) > pubsub.MaxIdleBytes {
 		x.waiting = nil
@@ -108,7 +108,7 @@ func behind(messages []byte, reply resp.Value, proto int) resp.Value {
 func (e *Engine) subscribers() int {
 	n := 0
 	for _, s := range e.sessions.all() {
-		if p := s.view(); p.subscribed() {
+		if p := s.shown.view(); p.subscribed() {
 			n++
 		}
 	}

@@ -14,7 +14,7 @@ func (m *calls) flush() {
 		m.readBytes, m.reads = 0, 0
 	}
 	m.run.Flush(s.id, all)
-	t := &s.env.Tally
+	t := &s.ctx.Env.Tally
 	for i := range t.Nested {
 		all.Add(s.id, &t.Nested[i])
 	}
@@ -90,10 +90,10 @@ func (s *Session) Publish(b Buffers) {
 
 func (s *Session) publish(b Buffers) {
 	s.EndCall()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := &s.public
-	p.db, p.proto = s.ctx.DBIndex, s.proto
+	s.shown.mu.Lock()
+	defer s.shown.mu.Unlock()
+	p := &s.shown.public
+	p.db, p.proto = s.ctx.DBIndex, s.answers.proto
 	p.queued = -1
 	if s.tx.open {
 		p.queued = len(s.tx.queued)
@@ -104,7 +104,7 @@ func (s *Session) publish(b Buffers) {
 	p.lastUs = s.calls.endUs()
 	s.countBuffers(p, b, s.tx.bytes())
 	s.calls.flush()
-	if s.blocked.Load() == nil { // otherwise the session that serves it uses ctx
+	if s.shown.blocked.Load() == nil { // otherwise the session that serves it uses ctx
 		s.ctx.Reset() // an idle client keeps no large reply
 	}
 }
@@ -114,15 +114,15 @@ func (s *Session) publish(b Buffers) {
 func (s *Session) Count() { s.calls.flush() }
 
 // view returns what other sessions can see of this one.
-func (s *Session) view() public {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.public
+func (v *shown) view() public {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.public
 }
 
 // edit changes what other sessions can see of this one.
-func (s *Session) edit(change func(p *public)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(&s.public)
+func (v *shown) edit(change func(p *public)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	change(&v.public)
 }

@@ -142,7 +142,7 @@ func (e *Engine) scriptCallTime(c *commands.Ctx, us int64, sampled bool) {
 
 // entry returns an entry about a call of the session.
 func (m *calls) entry(args []string) slowlog.Entry {
-	return slowlog.Entry{Args: args, Addr: m.session.peer.Addr, Name: m.session.view().name}
+	return slowlog.Entry{Args: args, Addr: m.session.peer.Addr, Name: m.session.shown.view().name}
 }
 
 // A blockedCall is a call that waits. It is logged when it was served, with the time that

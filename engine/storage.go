@@ -38,10 +38,11 @@ func (e *Engine) newStorage() *durable.Storage {
 		Table:    e.Table,
 		Settings: e.settings.Load,
 		Replay: func() *commands.Ctx {
-			s := &Session{engine: e, peer: Peer{Owner: true}, proto: resp.RESP2, watch: new(store.Watch)}
+			s := &Session{engine: e, peer: Peer{Owner: true}}
+			s.tx.watch = new(store.Watch)
 			s.connect()
-			s.env.Preserve(true)
-			s.ctx.Store, s.ctx.Proto, s.ctx.Mode = e.store, s.proto, commands.Replayed
+			s.ctx.Env.Preserve(true)
+			s.ctx.Store, s.ctx.Proto, s.ctx.Mode = e.store, s.answers.proto, commands.Replayed
 			return &s.ctx
 		},
 		RedisVersion: RedisVersion,
@@ -72,7 +73,9 @@ func (e *Engine) Load(begun func()) error {
 // session's replies depend on is on disk. If it returns an error, replies that
 // have not been sent must not be. It returns nil to a session that has written
 // nothing which is not on disk, even while the log fails: reading goes on.
-func (s *Session) WaitDurable() error { return s.engine.storage.WaitDurable(s.rec.written, s.canceler) }
+func (s *Session) WaitDurable() error {
+	return s.engine.storage.WaitDurable(s.rec.written, s.ending.canceler)
+}
 
 // WaitDurable is like Session.WaitDurable, for a session whose Written was written
 // and which may be in use again.
@@ -86,11 +89,11 @@ func (e *Engine) WaitForSpace(c durable.Canceler) bool { return e.storage.WaitFo
 
 // Cancel makes c end the session's waits for the disk. A command that does not run
 // for that reason makes Canceled report true.
-func (s *Session) Cancel(c durable.Canceler) { s.canceler, s.canceled = c, false }
+func (s *Session) Cancel(c durable.Canceler) { s.ending.canceler, s.ending.canceled = c, false }
 
 // Canceled reports whether a command did not run since Cancel was called, because
 // its Canceler ended the wait for the disk.
-func (s *Session) Canceled() bool { return s.canceled }
+func (s *Session) Canceled() bool { return s.ending.canceled }
 
 // InExec reports whether the command under way is one of EXEC's. It is for package
 // durable.
@@ -101,8 +104,8 @@ func (s *Session) InExec() bool { return s.inbox.subscriber.InExec }
 func (s *Session) Written() durable.Position { return s.rec.written }
 
 // refuseWithoutDisk refuses what writes while changes cannot be kept.
-func (s *Session) refuseWithoutDisk(cmd *commands.Command, args [][]byte) resp.Value {
-	if !cmd.Is(commands.NeedsDisk) && !s.anyRuns(cmd, args, (*commands.Command).Writes) {
+func refuseWithoutDisk(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
+	if !cmd.Is(commands.NeedsDisk) && !s.tx.anyRuns(cmd, args, (*commands.Command).Writes) {
 		return resp.None
 	}
 	text := s.engine.storage.Misconf()

@@ -22,7 +22,7 @@ func (e *Engine) initTracking() {
 		},
 		func() (out []*tracking.Mode) {
 			for _, s := range e.sessions.all() {
-				if mode := s.view().tracking; mode != nil {
+				if mode := s.shown.view().tracking; mode != nil {
 					out = append(out, mode)
 				}
 			}
@@ -62,11 +62,11 @@ func (s *Session) track(next *tracking.Mode) {
 	if !s.tracking.Set(next) {
 		return
 	}
-	s.edit(func(p *public) { p.tracking = next })
+	s.shown.edit(func(p *public) { p.tracking = next })
 	s.countNames()
-	s.env.AfterReads(nil)
+	s.ctx.Env.AfterReads(nil)
 	if next != nil && !next.Broadcast() {
-		s.env.AfterReads(s.rec.read)
+		s.ctx.Env.AfterReads(s.rec.read)
 	}
 }
 

@@ -6,12 +6,26 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A transaction is the commands that a session has queued since MULTI. Arguments are
-// kept in blocks that never move: a slice that grows by copying would leave the earlier
-// copies to the commands that were queued before. Small blocks are reused.
+// A transaction is what a session has watched, and has queued since MULTI.
 type transaction struct {
-	open   bool
-	broken bool // a command was refused while queueing: EXEC fails
+	session *Session
+	watch   *store.Watch
+	open    bool
+	broken  bool // a command was refused while queueing: EXEC fails
+	commandQueue
+}
+
+// end closes the transaction. The queued commands can be read until another is
+// queued.
+func (t *transaction) end() {
+	t.open, t.broken = false, false
+	t.reset()
+}
+
+// A commandQueue is copies of commands. Arguments are kept in blocks that never move: a
+// slice that grows by copying would leave the earlier copies to the commands that were
+// queued before. Small blocks are reused.
+type commandQueue struct {
 	queued []queuedCommand
 	args   [][]byte // the last block of arguments
 	text   []byte   // the last block of their bytes
@@ -30,8 +44,8 @@ const (
 	minArgsBlock, maxArgsBlock = 16, 2 << 10
 )
 
-// queue appends a copy of a command.
-func (t *transaction) queue(cmd *commands.Command, args [][]byte) {
+// add appends a copy of a command.
+func (t *commandQueue) add(cmd *commands.Command, args [][]byte) {
 	size := 0
 	for _, a := range args {
 		size += len(a)
@@ -54,28 +68,28 @@ func (t *transaction) queue(cmd *commands.Command, args [][]byte) {
 }
 
 // bytes returns the memory of the queue, with what it keeps for later.
-func (t *transaction) bytes() int { return cap(t.queued)*queuedBytes + t.held }
+func (t *commandQueue) bytes() int { return cap(t.queued)*queuedBytes + t.held }
 
-// end closes the transaction. The queued commands can be read until another is
-// queued. The buffers of a large transaction are freed.
-func (t *transaction) end() {
+// reset empties the queue. The commands can be read until another is added. The buffers
+// of a large queue are freed.
+func (t *commandQueue) reset() {
 	const maxIdleText, maxIdleArgs = 16 << 10, 512
 	last := cap(t.text) + cap(t.args)*queuedArgBytes
 	if cap(t.text) > maxIdleText || cap(t.args) > maxIdleArgs || cap(t.queued) > maxIdleArgs {
-		*t = transaction{}
+		*t = commandQueue{}
 		return
 	}
-	*t = transaction{queued: t.queued[:0], args: t.args[:0], text: t.text[:0], held: last}
+	*t = commandQueue{queued: t.queued[:0], args: t.args[:0], text: t.text[:0], held: last}
 }
 
 // anyRuns reports whether fn is true of a command or, if it is EXEC, of one of
 // those that it runs.
-func (s *Session) anyRuns(
+func (t *transaction) anyRuns(
 	cmd *commands.Command, args [][]byte, fn func(*commands.Command, [][]byte) bool,
 ) bool {
 	if cmd.Is(commands.RunsQueue) {
-		for i := range s.tx.queued {
-			if q := &s.tx.queued[i]; fn(q.cmd, q.args) {
+		for i := range t.queued {
+			if q := &t.queued[i]; fn(q.cmd, q.args) {
 				return true
 			}
 		}
@@ -125,13 +139,13 @@ var transactionGroup = []commands.Command{
 	},
 }
 
-// transactionShards returns the shards that EXEC, DISCARD, WATCH and UNWATCH need
+// shards returns the shards that EXEC, DISCARD, WATCH and UNWATCH need
 // beside those of their arguments: those of the watched keys and of the queued
 // commands.
-func (s *Session) transactionShards() store.ShardSet {
-	set := s.watch.Shards()
-	for i := range s.tx.queued {
-		if q := &s.tx.queued[i]; q.cmd.Locks != nil {
+func (t *transaction) shards() store.ShardSet {
+	set := t.watch.Shards()
+	for i := range t.queued {
+		if q := &t.queued[i]; q.cmd.Locks != nil {
 			set |= q.cmd.Locks(nil, q.args)
 		} else {
 			set |= q.cmd.Shards(q.args)
@@ -157,11 +171,11 @@ func watch(c *commands.Ctx) resp.Value {
 		return errWatchInMulti
 	}
 	if c.DB == nil { // a busy script has the shards
-		s.watch.MarkDirty()
+		s.tx.watch.MarkDirty()
 		return resp.OK
 	}
 	for _, key := range c.Args[1:] {
-		c.DB.Watch(s.watch, key, c.NowMs)
+		c.DB.Watch(s.tx.watch, key, c.NowMs)
 	}
 	s.countNames()
 	return resp.OK
@@ -169,7 +183,7 @@ func watch(c *commands.Ctx) resp.Value {
 
 // UNWATCH
 func unwatch(c *commands.Ctx) resp.Value {
-	caller(c).endWatch()
+	caller(c).tx.endWatch()
 	return resp.OK
 }
 
@@ -180,7 +194,7 @@ func discard(c *commands.Ctx) resp.Value {
 		return errDiscardWithoutMulti
 	}
 	s.tx.end()
-	s.endWatch()
+	s.tx.endWatch()
 	return resp.OK
 }
 
@@ -193,12 +207,12 @@ func exec(c *commands.Ctx) resp.Value {
 	if !s.tx.open {
 		return errExecWithoutMulti
 	}
-	tx := s.tx
+	queued, broken := s.tx.queued, s.tx.broken
 	s.tx.end()
-	intact := c.Store.Intact(s.watch, c.NowMs)
-	s.endWatch()
+	intact := c.Store.Intact(s.tx.watch, c.NowMs)
+	s.tx.endWatch()
 	switch {
-	case tx.broken:
+	case broken:
 		return errExecAborted
 	case !intact:
 		return resp.NullArray
@@ -214,34 +228,34 @@ func exec(c *commands.Ctx) resp.Value {
 		c.Mode.Set(commands.Final|commands.Follows, false)
 	}()
 	withoutHead := s.answers.quiet()
-	replies := c.Build(len(tx.queued))
+	replies := c.Build(len(queued))
 	s.calls.last.nestedUs = s.calls.last.startUs
-	for i := range tx.queued {
-		q := &tx.queued[i]
-		proto := s.proto
+	for i := range queued {
+		q := &queued[i]
+		proto := s.answers.proto
 		s.rec.adapt()
-		reply := s.callQueued(q)
+		reply := s.tx.call(q)
 		if c.Cut != commands.CutNone {
-			return s.cutExec(reply)
+			return s.tx.cut(reply)
 		}
 		c.Mode.Set(commands.Follows, true)
 		c.CountNested(q.cmd, false, s.calls.failed(&reply))
 		if s.answers.quiet() {
 			reply = resp.None
 		}
-		if s.proto != proto {
+		if s.answers.proto != proto {
 			// HELLO: earlier replies stay in the earlier protocol.
 			for j, earlier := range replies.Pending() {
 				replies.Pending()[j] = resp.Encode(earlier, proto)
 			}
-			c.Proto = s.proto
+			c.Proto = s.answers.proto
 		}
 		s.rec.notify()
 		s.rec.invalidate()
 		if s.inbox.subscriber.HasInline() {
 			// As in Redis 7.0, what the command has sent to its own session precedes
 			// its reply, within the array.
-			reply = behind(s.inbox.subscriber.AppendInline(nil, s.proto), reply, s.proto)
+			reply = behind(s.inbox.subscriber.AppendInline(nil, s.answers.proto), reply, s.answers.proto)
 		}
 		replies.Add(reply)
 	}
@@ -255,45 +269,46 @@ func exec(c *commands.Ctx) resp.Value {
 	return replies.Elements()
 }
 
-// callQueued calls a queued command, unless its user may not run it any more.
-func (s *Session) callQueued(q *queuedCommand) resp.Value {
-	if refusal := s.who.denyInExec(q.cmd, q.args); refusal.IsError() {
+// call calls a queued command, unless its user may not run it any more.
+func (t *transaction) call(q *queuedCommand) resp.Value {
+	if refusal := t.session.who.denyInExec(q.cmd, q.args); refusal.IsError() {
 		return refusal
 	}
-	return s.calls.nested(q.cmd, q.args)
+	return t.session.calls.nested(q.cmd, q.args)
 }
 
-// cutExec returns EXEC's reply if a script was killed because the process ends. The
+// cut returns EXEC's reply if a script was killed because the process ends. The
 // commands after the script do not run, and those before it are not kept.
-func (s *Session) cutExec(reply resp.Value) resp.Value {
-	if s.ctx.Mode.Is(commands.Follows) {
-		s.ctx.Cut = commands.CutHalf
+func (t *transaction) cut(reply resp.Value) resp.Value {
+	if t.session.ctx.Mode.Is(commands.Follows) {
+		t.session.ctx.Cut = commands.CutHalf
 	}
 	return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(reply.Str()))
 }
 
 // discard is DISCARD outside of a handler.
-func (s *Session) discard() {
-	s.tx.end()
-	s.unwatch()
+func (t *transaction) discard() {
+	t.end()
+	t.unwatch()
 }
 
 // unwatch is UNWATCH outside of a handler.
-func (s *Session) unwatch() {
-	shards := s.watch.Shards()
+func (t *transaction) unwatch() {
+	s := t.session
+	shards := t.watch.Shards()
 	if s.engine.lockUnlessBusy(s, shards) != nil {
-		s.orphanWatch()
+		t.orphanWatch()
 		return
 	}
 	defer s.engine.store.Unlock(shards)
-	s.endWatch()
+	t.endWatch()
 }
 
 // endWatch unwatches all keys. Their shards must be locked.
-func (s *Session) endWatch() {
-	watched := s.watch.Len() > 0
-	s.engine.store.Unwatch(s.watch)
+func (t *transaction) endWatch() {
+	watched := t.watch.Len() > 0
+	t.session.engine.store.Unwatch(t.watch)
 	if watched {
-		s.countNames()
+		t.session.countNames()
 	}
 }

@@ -49,7 +49,7 @@ const (
 type forwarding struct {
 	session *Session
 	places  map[*commands.Command]call.Place
-	queue   transaction  // the arguments of calls, which the connection's buffer does not keep
+	queue   commandQueue // the arguments of calls, which the connection's buffer does not keep
 	calls   []*call.Call // to be run by ForwardBatch
 	muted   []bool       // by call: CLIENT REPLY drops the reply
 	bytes   int
@@ -140,7 +140,7 @@ func (f *forwarding) show(place call.Place, cmd *commands.Command, args [][]byte
 func (f *forwarding) newCall(cmd *commands.Command, args [][]byte) *call.Call {
 	s := f.session
 	return &call.Call{
-		Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.proto,
+		Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.answers.proto,
 		Settings: s.engine.settings.Load(), Bound: call.NewBound(s.ctx.Out.OutputBounds),
 	}
 }
@@ -148,7 +148,7 @@ func (f *forwarding) newCall(cmd *commands.Command, args [][]byte) *call.Call {
 // collect adds a call to those that ForwardBatch runs.
 func (f *forwarding) collect(cmd *commands.Command, args [][]byte, queue []call.Queued) {
 	s := f.session
-	f.queue.queue(cmd, args)
+	f.queue.add(cmd, args)
 	kept := f.queue.queued[len(f.queue.queued)-1]
 	for _, a := range args {
 		f.bytes += len(a)
@@ -157,7 +157,7 @@ func (f *forwarding) collect(cmd *commands.Command, args [][]byte, queue []call.
 		f.bound = call.NewBound(s.ctx.Out.OutputBounds)
 	}
 	f.calls = append(f.calls, &call.Call{
-		Cmd: cmd, Args: kept.args, Queue: queue, DB: s.ctx.DBIndex, Proto: s.proto,
+		Cmd: cmd, Args: kept.args, Queue: queue, DB: s.ctx.DBIndex, Proto: s.answers.proto,
 		Settings: s.engine.settings.Load(), Bound: f.bound,
 	})
 	f.muted = append(f.muted, s.answers.quiet())
@@ -212,7 +212,7 @@ func (f *forwarding) behind(reply resp.Value) resp.Value {
 		return resp.None
 	}
 	if reply.Kind() != resp.KindNone {
-		before.Append(&reply, s.proto)
+		before.Append(&reply, s.answers.proto)
 	}
 	return resp.Streamed(before)
 }
@@ -284,7 +284,7 @@ func (f *forwarding) run() {
 func (f *forwarding) end() {
 	clear(f.calls)
 	f.calls, f.muted, f.bytes, f.bound = f.calls[:0], f.muted[:0], 0, nil
-	f.queue.end()
+	f.queue.reset()
 }
 
 // reply returns the reply of a call that was run, counts its decisions, and notes whether it has passed

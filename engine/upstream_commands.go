@@ -81,24 +81,25 @@ func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
 		return errExecWithoutMulti
 	}
 	if s.tx.broken {
-		s.discard()
+		s.tx.discard()
 		f.close()
 		return errExecAborted
 	}
 	forwarded, refusal := f.placeQueue()
 	if refusal.IsError() {
-		s.discard()
+		s.tx.discard()
 		f.close()
 		return refusal
 	}
 	if !forwarded && f.watch == nil {
 		return s.execute(cmd, args)
 	}
-	tx := s.tx
-	s.tx = transaction{} // its buffers are the call's
-	queue := make([]call.Queued, len(tx.queued))
+	queued := s.tx.commandQueue
+	s.tx.commandQueue = commandQueue{} // its buffers are the call's
+	s.tx.end()
+	queue := make([]call.Queued, len(queued.queued))
 	if forwarded {
-		for i, q := range tx.queued {
+		for i, q := range queued.queued {
 			queue[i] = call.Queued{Cmd: q.cmd, Args: q.args}
 			s.ctx.CountNested(q.cmd, false, false)
 		}
@@ -115,7 +116,7 @@ func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
 			s.ctx.DBIndex = index
 		}
 		if !forwarded && len(c.Reply) > 0 && c.Reply[0] == '*' && c.Reply[1] == '0' {
-			s.tx = tx // nothing has changed: the queue runs here
+			s.tx.commandQueue, s.tx.open = queued, true // nothing has changed: the queue runs here
 			return s.execute(cmd, args)
 		}
 		return f.reply(c)
