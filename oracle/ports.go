@@ -13,7 +13,7 @@ var handedOut sync.Map // ports that FreePorts has returned
 // FreePorts returns ports of loopback where nobody listens. They are below those that the system gives to
 // connections, so that nobody takes one while its server is away. A process gets each of them once.
 func FreePorts(n int) ([]int, error) {
-	const from, to = 10_000, 20_000 // a node of a cluster listens 10,000 above, too
+	const from, to = 20_000, 32_000
 	var ports []int
 	for tries := 0; len(ports) < n; tries++ {
 		if tries == 10_000 {
