@@ -77,7 +77,7 @@ func (c *Cluster) start(masters []Options) error {
 func startNode(o Options) (n *Redis, err error) {
 	args := o.Args
 	for range startAttempts {
-		bus, err := FreePort()
+		bus, err := freePort()
 		if err != nil {
 			return nil, err
 		}

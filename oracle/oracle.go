@@ -130,7 +130,7 @@ func start(tools toolPaths, o Options) (_ *Redis, err error) {
 			return nil, errors.Join(err, os.RemoveAll(dir))
 		}
 	}
-	port, err := FreePort()
+	port, err := freePort()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -243,4 +243,13 @@ func (r *Redis) Close() error {
 		err = os.RemoveAll(r.dir)
 	})
 	return err
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port, nil
 }

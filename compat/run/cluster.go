@@ -7,14 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/zlimit/zlimit/oracle"
 )
 
 // startCluster runs redis-server as a cluster of one node that owns every slot. Only
 // then does Redis answer CLUSTER KEYSLOT and also accept commands on keys.
 func startCluster(ctx context.Context) (*held, error) {
-	bus, err := oracle.FreePort()
+	bus, err := freePort()
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/zlimit/zlimit/oracle"
 )
 
 // serverTimeout is far more than a server needs for anything on a busy machine.
@@ -64,7 +62,7 @@ func start(ctx context.Context, path, folder string, flags ...string) (*server, 
 }
 
 func startOnce(ctx context.Context, path, folder string, flags ...string) (*server, error) {
-	port, err := oracle.FreePort()
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
@@ -180,4 +178,13 @@ func (s *server) stop() error {
 		return fmt.Errorf("%s: %w\n%s", s.cmd.Path, s.err, s.output.tail())
 	}
 	return nil
+}
+
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	return port, listener.Close()
 }

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/testca"
 )
 
@@ -163,7 +162,7 @@ type tlsServer struct {
 func startTLS(ctx context.Context, path, folder string, redis bool, flags []string) (*tlsServer, error) {
 	var last error
 	for range 3 {
-		port, err := oracle.FreePort()
+		port, err := freePort()
 		if err != nil {
 			return nil, err
 		}

@@ -3,10 +3,13 @@ package sentinel
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -15,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/lab/abuse"
-	"github.com/zlimit/zlimit/oracle"
 )
 
 // patience is far more than anything here takes on a busy machine.
@@ -72,12 +74,28 @@ func run(m *testing.M) (status int, err error) {
 	return m.Run(), nil
 }
 
-// freePorts returns ports where nobody listens, each once: Sentinels of two sets that know a master by one
-// address would make one set of them.
+var handedOut sync.Map // ports that freePorts has returned
+
+// freePorts returns ports of loopback where nobody listens, each once: Sentinels of two sets that know a
+// master by one address would make one set of them. They are below those that the system gives to
+// connections.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
-	ports, err := oracle.FreePorts(n)
-	require.NoError(t, err)
+	const from, to = 20_000, 32_000
+	var ports []int
+	for tries := 0; len(ports) < n; tries++ {
+		require.Less(t, tries, 10_000, "no port is free")
+		port := from + rand.IntN(to-from)
+		if _, taken := handedOut.LoadOrStore(port, true); taken {
+			continue
+		}
+		l, err := net.Listen("tcp4", addr(port))
+		if err != nil {
+			continue
+		}
+		l.Close()
+		ports = append(ports, port)
+	}
 	return ports
 }
 

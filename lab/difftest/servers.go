@@ -86,7 +86,7 @@ type child struct {
 
 // start runs the server on a free loopback port and returns its address once it replies.
 func (c *child) start() (string, error) {
-	port, err := oracle.FreePort()
+	port, err := freePort()
 	if err != nil {
 		return "", err
 	}
@@ -186,6 +186,15 @@ func (c *child) stop() {
 		_ = c.cmd.Process.Kill()
 		<-c.exited
 	}
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	return port, l.Close()
 }
 
 // targets are the flags that select the two servers.

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/zlimit/zlimit/oracle"
 )
 
 // slots is the number of hash slots.
@@ -130,7 +128,7 @@ func (c *Cluster) setNodeTimeout(ctx context.Context, timeout time.Duration) err
 
 // startNode starts a node that knows no other.
 func (c *Cluster) startNode(ctx context.Context) (*Node, error) {
-	ports, err := oracle.FreePorts(2)
+	ports, err := freePorts(2)
 	if err != nil {
 		return nil, err
 	}

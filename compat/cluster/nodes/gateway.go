@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/zlimit/zlimit/oracle"
 )
 
 // Announced stands in the directives of gateways for the addresses of all of them.
@@ -20,7 +18,7 @@ const Announced = "$GATEWAYS"
 func StartGateways(
 	ctx context.Context, n int, path, dir, upstream string, directives ...string,
 ) (all []*Process, err error) {
-	ports, err := oracle.FreePorts(n)
+	ports, err := freePorts(n)
 	if err != nil {
 		return nil, err
 	}

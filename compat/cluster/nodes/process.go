@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +40,28 @@ func awaitFor(ctx context.Context, patience time.Duration, what string, check fu
 			return fmt.Errorf("%s: %w", what, errors.Join(ctx.Err(), err))
 		}
 	}
+}
+
+// Ports are chosen below those that systems choose for connections, so that nobody takes one while its server
+// is away.
+const firstPort, lastPort = 10_000, 32_000
+
+// freePorts returns ports of loopback where nobody listens.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range 1000 {
+		if len(ports) == n {
+			return ports, nil
+		}
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		l, err := net.Listen("tcp4", Addr(port))
+		if err != nil {
+			continue
+		}
+		defer l.Close() // not before all are chosen
+		ports = append(ports, port)
+	}
+	return nil, fmt.Errorf("no %d ports from %d to %d are free", n, firstPort, lastPort)
 }
 
 // Addr returns the address of a port of loopback.
