@@ -121,7 +121,7 @@ type Settings struct {
 	LimiterAware         bool  // maxmemory-policy is limiter-aware
 	EvictsByUse          bool  // there is a maxmemory, and an LRU or LFU policy
 
-	// TopSampling is rl-top-sampling: one in so many decisions is counted by Ctx.Top; 0: none
+	// TopSampling is rl-top-sampling: one in so many decisions is counted for RL.TOP; 0: none
 	// is.
 	TopSampling uint32
 

@@ -9,7 +9,7 @@ import (
 // server/testdata/transcripts/refusals.cases has its answers pair by pair.
 type rule struct {
 	name string
-	when condition      // of which one holds
+	when condition      // it matters while one of these holds
 	only commands.Flags // it is about commands that have all of them
 	not  commands.Flags // and none of them
 

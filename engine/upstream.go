@@ -54,7 +54,7 @@ type forwarding struct {
 	muted   []bool       // by call: CLIENT REPLY drops the reply
 	bytes   int
 	bound   *call.Bound  // of the calls; nil: none
-	before  *resp.Blocks // to send before Session.before, if there are long replies; nil: none
+	before  *resp.Blocks // to send before inbox.waiting, if there are long replies; nil: none
 	watch   call.Watch
 	// measured is set while a decision that the upstream has not made is made here: its duration is that of
 	// the batch.
@@ -202,7 +202,7 @@ func (f *forwarding) sendBefore() {
 	s.inbox.waiting, f.before = out.short, out.long
 }
 
-// behind returns a reply behind the long ones of forwardBefore.
+// behind returns a reply behind the long ones of sendBefore.
 func (f *forwarding) behind(reply resp.Value) resp.Value {
 	s := f.session
 	before := f.before

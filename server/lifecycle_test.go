@@ -135,7 +135,7 @@ func meanwhile(t *testing.T, do func() error) (stop func()) {
 	}
 }
 
-// exchange sends lines and reads as many replies, none of which may be an error.
+// exchange sends lines and reads as many replies. It returns the first that is an error as one.
 func (w *wire) exchange(lines string) error {
 	if err := w.sendRaw([]byte(lines)); err != nil {
 		return err

@@ -162,7 +162,7 @@ func doLine(t *testing.T, w *wire, line string) string {
 	return w.reply(t)
 }
 
-// fill sends lines, none of which may fail.
+// fill sends lines, and each must succeed.
 func (n *node) fill(t *testing.T, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
