@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 		"store", "store/effects", "upstream/call", "resp", "clock", "config", "logging", "words",
 	},
 	"upstream": {
-		"upstream/call", "upstream/local", "upstream/ratelimit", "commands", "limiter", "resp",
+		"store", "upstream/call", "upstream/local", "upstream/ratelimit", "commands", "limiter", "resp",
 	},
 	"upstream/local":      {"limiter"},
 	"upstream/call":       {"commands", "resp"},

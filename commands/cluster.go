@@ -10,8 +10,10 @@ var Cluster = []Command{{
 	Name: "cluster", Arity: -2, Group: "cluster", Since: "3.0.0", Complexity: "O(1)",
 	Summary: "Returns information about a cluster.",
 	Subs: []Command{
-		noCluster("countkeysinslot", 3, "3.0.0", "O(1)", "slot", "Counts the keys of a slot.", false),
-		noCluster("getkeysinslot", 4, "3.0.0", "O(N)", "slot count", "Lists keys of a slot.", true),
+		onNodeOfSlot(noCluster("countkeysinslot", 3, "3.0.0", "O(1)", "slot", "Counts the keys of a slot.",
+			false)),
+		onNodeOfSlot(noCluster("getkeysinslot", 4, "3.0.0", "O(N)", "slot count", "Lists keys of a slot.",
+			true)),
 		{
 			Name: "help", Arity: 2, Flags: Loading | Stale,
 			Group: "cluster", Since: "5.0.0", Complexity: "O(1)", Handler: refuseCluster,
@@ -56,6 +58,11 @@ func noCluster(name string, arity int, since, complexity, syntax, summary string
 	if varies {
 		c.Tips = []string{"nondeterministic_output"}
 	}
+	return c
+}
+
+func onNodeOfSlot(c Command) Command {
+	c.Place = PlaceAlone
 	return c
 }
 

@@ -120,6 +120,7 @@ type Command struct {
 	Example    string // arguments of a call that RL.HELP shows; it cannot fail
 	Deviation  string // how the command differs from Redis 7.0's; "": it does not
 	Handler    Handler
+	Place      Place // of a server with an upstream; see NewTable
 	Subs       []Command
 
 	// LooseSubs says that Handler runs for calls that fit none of Subs, as in Redis, where
@@ -134,6 +135,10 @@ type Command struct {
 	// number of arguments is right. If it is nil, every call can. Such a call is a read for
 	// everything that asks: scripts, replicas, key permissions, full disks and memory, pauses.
 	Reads func(args [][]byte) bool
+
+	// Keyless reports whether a call needs nothing of the keys that it names. The number of arguments is
+	// right. If it is nil, every call needs them.
+	Keyless func(args [][]byte) bool
 
 	// Reaches reports whether a call may visit keys that it does not name, and so needs
 	// every shard. The number of arguments is right. If it is nil, none does.

@@ -45,6 +45,7 @@ func Databases(flushed func(), nowUs func() int64) []Command {
 			Name: "time", Arity: 1, Flags: Loading | Stale | Fast | Random,
 			Tips:  []string{"nondeterministic_output"},
 			Group: "server", Since: "2.6.0", Complexity: "O(1)", Handler: timeOf(nowUs),
+			Place:   PlaceAlone, // the clock by which scripts and decisions run
 			Summary: "Returns the server's clock: unix seconds, and microseconds within the second.",
 		},
 	}

@@ -11,7 +11,7 @@ import (
 var rlSimRows = []Command{{
 	Name: "rl.sim", Arity: -7, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
 	Group: "rate-limit", Since: "0.1.0", Complexity: "O(M*log(N)) with M decisions, O(M*n) with BUCKETS n",
-	Handler: rlSim,
+	Handler: rlSim, Keyless: simulatesTrace,
 	Syntax: "key limit window [limit window ...] " +
 		"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">] FROM <KEY | TRACE> n",
 	Summary:   "Replays the last decisions about a key under another limit or algorithm.",
@@ -65,10 +65,8 @@ func rlSim(c *Ctx) resp.Value {
 	return c.simReply(&s, &t, fromKey)
 }
 
-// NeedsNoKey reports whether a call needs nothing of the keys that it names: RL.SIM of a trace.
-func NeedsNoKey(cmd *Command, args [][]byte) bool {
-	return cmd.Name == "rl.sim" && EqualFold(args[len(args)-2], "trace")
-}
+// simulatesTrace reports whether a call of RL.SIM is about a trace, and no key.
+func simulatesTrace(args [][]byte) bool { return EqualFold(args[len(args)-2], "trace") }
 
 // heldUnits returns the newest n units of the call's key as a trace.
 func (c *Ctx) heldUnits(n int64) (t Trace, refusal resp.Value) {

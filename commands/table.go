@@ -38,6 +38,7 @@ func NewTable(groups ...[]Command) *Table {
 				if c.LooseSubs {
 					c.Subs[j].id = c.id
 					c.Subs[j].setEvent()
+					c.Subs[j].derivePlace()
 				} else {
 					t.assignID(&c.Subs[j])
 				}
@@ -55,6 +56,7 @@ func (t *Table) assignID(c *Command) {
 	c.id = t.count
 	t.count++
 	c.setEvent()
+	c.derivePlace()
 }
 
 // Len returns the number of IDs of commands and subcommands.

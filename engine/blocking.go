@@ -9,7 +9,6 @@ import (
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/upstream/call"
 )
 
 // A Blocked is the wait of a session whose command found no key, until its reply.
@@ -69,8 +68,8 @@ func (s *Session) Resume() resp.Value {
 	if pos, ok := s.engine.storage.End(); ok {
 		s.rec.written = pos // what it was served is in another session's group
 	}
-	if b.awaited != nil && b.awaited.forwarded != nil {
-		s.forward.countBound(b.awaited.forwarded)
+	if b.awaited != nil && b.awaited.ended != nil {
+		b.awaited.ended()
 	}
 	if b.silent {
 		return s.bound(resp.None)
@@ -199,7 +198,7 @@ func (b *Blocked) endOnPanic() {
 	case b.waiter.Claim():
 		b.last = true
 		if b.awaited != nil {
-			b.awaited.forwarded = nil
+			b.awaited.ended = nil
 		}
 		b.countEnd(&errPanicked)
 		b.end(errPanicked)
@@ -318,7 +317,7 @@ type future struct {
 
 	over chan struct{} // closed when the wait has ended
 
-	forwarded *call.Call // whose reply run returns; nil: of none
+	ended func() // is called by Resume; it may be nil
 }
 
 // Await blocks the session, as on a key, until run returns the reply, for timeoutMs

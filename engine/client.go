@@ -123,6 +123,7 @@ var clientGroup = []commands.Command{{
 			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Syntax: "<ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] " +
 				"[OPTOUT] [NOLOOP]",
+			Place:   commands.PlaceRefused,
 			Summary: "Enables or disables invalidation messages for keys that the connection has read.",
 			Deviation: "keys that a script reads without declaring them are tracked too; with NOLOOP a " +
 				"client receives " +

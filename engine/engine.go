@@ -28,7 +28,6 @@ import (
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/upstream/call"
 )
 
 // Options configures an Engine. Clock is required.
@@ -100,7 +99,6 @@ type Engine struct {
 	renameErr error       // see Open
 	runID     string      // 40 hexadecimal digits, different for each engine
 
-	places   map[*commands.Command]call.Place // nil: there is no upstream
 	settings atomic.Pointer[commands.Settings]
 	limits   scriptLimits
 	orphans  orphans

@@ -29,6 +29,7 @@ const replicationFlags = commands.Admin | commands.NoScript
 func (e *Engine) replicationGroup() []commands.Command {
 	replicaOf := commands.Command{
 		Name: "replicaof", Arity: 3, Group: "server", Since: "5.0.0", Complexity: "O(1)",
+		Place:   commands.PlaceRefused,
 		Flags:   replicationFlags | commands.Stale | commands.NoAsyncLoading | commands.AllShards,
 		Syntax:  "<host port | NO ONE>",
 		Summary: "Makes the server a replica of another one, or a master.",
@@ -39,6 +40,7 @@ func (e *Engine) replicationGroup() []commands.Command {
 	return []commands.Command{
 		{
 			Name: "failover", Arity: -1, Group: "server", Since: "6.2.0", Complexity: "O(1)",
+			Place:   commands.PlaceRefused,
 			Flags:   replicationFlags | commands.Stale | commands.AllShards,
 			Syntax:  "[TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]",
 			Summary: "Makes a replica that has all writes the master, and this server its replica.",
@@ -46,6 +48,7 @@ func (e *Engine) replicationGroup() []commands.Command {
 		},
 		{
 			Name: "psync", Arity: -3, Group: "server", Since: "2.8.0",
+			Place:   commands.PlaceRefused,
 			Flags:   replicationFlags | commands.NoAsyncLoading | commands.NoMulti | commands.AllShards,
 			Syntax:  "replicationid offset [FAILOVER]",
 			Summary: "Begins to send a replica this server's changes.",
@@ -69,12 +72,14 @@ func (e *Engine) replicationGroup() []commands.Command {
 		slaveOf,
 		{
 			Name: "sync", Arity: 1, Group: "server", Since: "1.0.0",
+			Place:   commands.PlaceRefused,
 			Flags:   replicationFlags | commands.NoAsyncLoading | commands.NoMulti,
 			Summary: "Sends a replica all keys, and then this server's changes.",
 			Handler: e.sync,
 		},
 		{
 			Name: "wait", Arity: 3, Flags: commands.NoScript, Categories: []string{"connection"},
+			Place: commands.PlaceRefused,
 			Tips:  []string{"request_policy:all_shards", "response_policy:agg_min"},
 			Group: "generic", Since: "3.0.0", Complexity: "O(1)", Syntax: "numreplicas timeout",
 			Handler: wait,

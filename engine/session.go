@@ -35,7 +35,7 @@ type Session struct {
 	tx       transaction
 	tracking tracking.Client
 	steps    store.Yielder // of Step
-	forward  *forwarding   // nil: there is no upstream
+	exec     executor
 	shown    shown
 }
 
@@ -144,8 +144,8 @@ func (e *Engine) newSession(p Peer) *Session {
 	s.ctx.Store = e.store
 	s.initOutput()
 	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
-	if e.places != nil {
-		s.forward = &forwarding{session: s, places: e.places}
+	if s.exec = (keyspace{s}); e.options.Upstream != nil {
+		s.exec = &forwarding{keyspace: keyspace{s}}
 	}
 	s.who.leave()
 	nowUs := e.clock.NowUs()
@@ -164,7 +164,6 @@ func (s *Session) connect() {
 // Close ends the session.
 func (s *Session) Close() {
 	s.calls.flush()
-	s.forward.close()
 	s.stopWaiting()
 	s.tx.unwatch()
 	s.inbox.unsubscribe()
@@ -206,23 +205,10 @@ func (s *Session) do(args [][]byte, r request) resp.Value {
 	}
 	s.inbox.collect()
 	reply := s.dispatch(args)
-	if !s.req.postponed { // else what CLIENT REPLY SKIP and CLIENT CACHING are for is still to come
-		if s.tracking.Caching {
-			s.endCaching(args)
-		}
-		reply = s.answers.apply(reply)
-		if s.forward != nil && !s.req.deferred && len(s.forward.calls) > 0 {
-			s.forward.sendBefore() // a refusal follows their replies
-		}
-		reply = s.bound(reply)
+	if !s.req.postponed && s.tracking.Caching { // else what CLIENT CACHING is for is still to come
+		s.endCaching(args)
 	}
-	if len(s.inbox.waiting) > 0 {
-		reply = s.inbox.before(reply)
-	}
-	if s.forward != nil && s.forward.before != nil {
-		return s.forward.behind(reply)
-	}
-	return reply
+	return s.exec.finish(reply)
 }
 
 // apply drops the reply of a command that has ended if CLIENT REPLY says
@@ -271,22 +257,15 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		return resp.None
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
-		if s.forward != nil {
-			if refusal := s.forward.refuseQueued(cmd, args); refusal.IsError() {
-				s.calls.run.Rejected++
-				return s.calls.refused(s.reject(cmd, refusal))
-			}
+		if refusal := s.exec.refuseQueued(cmd, args); refusal.IsError() {
+			s.calls.run.Rejected++
+			return s.calls.refused(s.reject(cmd, refusal))
 		}
 		s.EndCall()
 		s.tx.add(cmd, args)
 		return resp.Queued
 	}
-	var reply resp.Value
-	if s.forward == nil {
-		reply = s.execute(cmd, args)
-	} else {
-		reply = s.forward.execute(cmd, args)
-	}
+	reply := s.exec.run(cmd, args)
 	s.calls.run.Calls++ // only now, as in Redis: INFO does not count itself
 	if s.calls.failed(&reply) {
 		s.calls.run.Failed++

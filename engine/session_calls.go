@@ -41,6 +41,9 @@ type calls struct {
 	reads     int64           // from the client
 	readBytes int64
 	longArgs  int // see TakeLongArgs
+	// measured is set while a decision that the upstream has not made is made here: its duration is that of
+	// the batch.
+	measured bool
 }
 
 // longCall is how many arguments a call has at least that is long by their number.
@@ -105,7 +108,7 @@ func (m *calls) slow(cmd *commands.Command, args [][]byte, us int64) {
 // does not bound its duration, or if the call is of the sample that is timed.
 func (m *calls) measure(cmd *commands.Command, args [][]byte) resp.Value {
 	s := m.session
-	if s.forward != nil && s.forward.measured {
+	if m.measured {
 		return s.handle(cmd, args)
 	}
 	timed := m.isTimed(cmd)

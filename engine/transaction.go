@@ -4,14 +4,16 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/upstream/call"
 )
 
 // A transaction is what a session has watched, and has queued since MULTI.
 type transaction struct {
-	session *Session
-	watch   *store.Watch
-	open    bool
-	broken  bool // a command was refused while queueing: EXEC fails
+	session  *Session
+	watch    *store.Watch
+	upstream call.Watch
+	open     bool
+	broken   bool // a command was refused while queueing: EXEC fails
 	commandQueue
 }
 
@@ -306,6 +308,7 @@ func (t *transaction) unwatch() {
 
 // endWatch unwatches all keys. Their shards must be locked.
 func (t *transaction) endWatch() {
+	t.upstream.Close()
 	watched := t.watch.Len() > 0
 	t.session.engine.store.Unwatch(t.watch)
 	if watched {

@@ -11,30 +11,17 @@ import (
 // An Upstream is an engine beyond this process that has the keys. All that surrounds a call stays
 // here: users, the queue of MULTI, CLIENT, CONFIG, statistics. See docs/adr/0044-over-a-cluster.md.
 //
-// Its methods may be called concurrently and set the replies of calls, in the protocol of each.
+// Its methods may be called concurrently.
 type Upstream interface {
-	// Place returns where the calls of a command run. It does not change.
-	Place(cmd *commands.Command) call.Place
-	// Clustered reports whether keys have slots.
-	Clustered() bool
-	// Run runs calls whose place is Slot, and transactions; those of one key in order.
+	// Run runs calls and sets their replies, in the protocol of each. Several are of PlaceSlot or are
+	// transactions; those of one key run in order. A subscription has its topics confirmed, for a bounded
+	// time, and a call of PlaceEither may be left without a reply: the engine then runs it.
 	Run(calls []*call.Call)
-	// Do runs a call whose place is Alone.
-	Do(c *call.Call)
 	// Await runs a call that may block. It returns soon after over is closed.
 	Await(c *call.Call, over <-chan struct{})
-	// Watch returns a connection that watches keys, with the reply to WATCH. w is what Watch has
-	// returned before, or nil.
-	Watch(c *call.Call, w call.Watch) call.Watch
-	// Subscribed and Unsubscribed say that a topic has its first subscriber here, and no subscriber
-	// any more. They do not block.
-	Subscribed(kind call.Kind, topic string)
-	Unsubscribed(kind call.Kind, topic string)
-	// Settle waits until the upstream has confirmed what was Subscribed, for a bounded time.
-	Settle()
-	// Cluster answers CLUSTER and its like in the place of a node, or returns resp.None if the engine
-	// has to. addr is where the client has reached the server.
-	Cluster(cmd *commands.Command, addr string) resp.Value
+	// Subscribe says that a topic has its first subscriber here, or no subscriber any more. It does not
+	// block.
+	Subscribe(kind call.Kind, topic string, subscribed bool)
 	// Status returns the lines of INFO's section.
 	Status() []call.Fact
 }
@@ -45,56 +32,24 @@ const (
 	maxForwardedBytes = 1 << 20
 )
 
-// forwarding is the part of a session that has to do with the upstream.
+// forwarding runs commands upstream, those that are not the upstream's as keyspace does.
 type forwarding struct {
-	session *Session
-	places  map[*commands.Command]call.Place
-	queue   commandQueue // the arguments of calls, which the connection's buffer does not keep
-	calls   []*call.Call // to be run by ForwardBatch
-	muted   []bool       // by call: CLIENT REPLY drops the reply
-	bytes   int
-	bound   *call.Bound  // of the calls; nil: none
-	before  *resp.Blocks // to send before inbox.waiting, if there are long replies; nil: none
-	watch   call.Watch
-	// measured is set while a decision that the upstream has not made is made here: its duration is that of
-	// the batch.
-	measured bool
+	keyspace
+	queue  commandQueue // the arguments of calls, which the connection's buffer does not keep
+	calls  []*call.Call // to be run by ForwardBatch
+	muted  []bool       // by call: CLIENT REPLY drops the reply
+	bytes  int
+	bound  *call.Bound  // of the calls; nil: none
+	before *resp.Blocks // to send before inbox.waiting, if there are long replies; nil: none
 }
 
-// place returns where a call runs.
-func (f *forwarding) place(cmd *commands.Command, args [][]byte) call.Place {
-	p := f.places[cmd]
-	if p == call.Slot && commands.NeedsNoKey(cmd, args) {
-		return call.Here
-	}
-	return p
-}
-
-// forwardPlaces returns the places of all commands, or nil without an upstream.
-func (e *Engine) forwardPlaces() map[*commands.Command]call.Place {
-	u := e.options.Upstream
-	if u == nil {
-		return nil
-	}
-	places := make(map[*commands.Command]call.Place)
-	add := func(cmd *commands.Command) { places[cmd] = u.Place(cmd) }
-	for _, cmd := range e.table.Declared() {
-		add(cmd)
-		for i := range cmd.Subs {
-			add(&cmd.Subs[i])
-		}
-	}
-	return places
-}
-
-// execute runs a command of an engine that has an upstream.
-func (f *forwarding) execute(cmd *commands.Command, args [][]byte) resp.Value {
+func (f *forwarding) run(cmd *commands.Command, args [][]byte) resp.Value {
 	s := f.session
-	place := f.place(cmd, args)
+	place := cmd.PlaceOf(args)
 	if s.engine.monitors.watched.Load() {
 		f.show(place, cmd, args)
 	}
-	if place == call.Slot {
+	if place == commands.PlaceSlot {
 		f.collect(cmd, args, nil)
 		if s.peer.Forwards && len(f.calls) < maxForwarded && f.bytes < maxForwardedBytes {
 			s.req.deferred = true
@@ -105,30 +60,41 @@ func (f *forwarding) execute(cmd *commands.Command, args [][]byte) resp.Value {
 	if len(f.calls) > 0 {
 		f.sendBefore()
 	}
-	if run := upstreamCommands[cmd.FullName()]; run != nil {
-		return run(f, cmd, args)
-	}
 	switch place {
-	case call.Refused:
+	case commands.PlaceRefused:
 		return errNotForwarded(cmd)
-	case call.Alone:
-		c := f.newCall(cmd, args)
-		s.engine.options.Upstream.Do(c)
-		return f.reply(c)
-	case call.Waits:
+	case commands.PlaceAlone:
+		return f.reply(f.call(f.newCall(cmd, args)))
+	case commands.PlaceEither:
+		if c := f.call(f.newCall(cmd, args)); c.Reply != nil {
+			return f.reply(c)
+		}
+	case commands.PlaceWaits:
 		return f.await(cmd, args)
-	case call.Subscribes:
+	case commands.PlaceSubscribes:
 		reply := s.execute(cmd, args)
-		s.engine.options.Upstream.Settle()
+		f.call(f.newCall(cmd, args))
 		return reply
+	case commands.PlaceTransaction:
+		if cmd.Is(commands.RunsQueue) {
+			return f.exec(cmd, args)
+		}
+		if len(cmd.Keys) > 0 {
+			return f.watch(cmd, args)
+		}
 	}
-	return s.execute(cmd, args)
+	return f.keyspace.run(cmd, args)
 }
 
 // show shows the monitors a command that runs upstream.
-func (f *forwarding) show(place call.Place, cmd *commands.Command, args [][]byte) {
+func (f *forwarding) show(place commands.Place, cmd *commands.Command, args [][]byte) {
 	s := f.session
-	if place != call.Slot && place != call.Alone && place != call.Waits || cmd.Is(commands.SkipMonitor) {
+	switch place {
+	case commands.PlaceSlot, commands.PlaceAlone, commands.PlaceWaits:
+	default:
+		return
+	}
+	if cmd.Is(commands.SkipMonitor) {
 		return
 	}
 	s.seen.beginTrace(true)
@@ -142,7 +108,14 @@ func (f *forwarding) newCall(cmd *commands.Command, args [][]byte) *call.Call {
 	return &call.Call{
 		Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.answers.proto,
 		Settings: s.engine.settings.Load(), Bound: call.NewBound(s.ctx.Out.OutputBounds),
+		Addr: s.peer.LocalAddr,
 	}
+}
+
+// call runs a call and returns it.
+func (f *forwarding) call(c *call.Call) *call.Call {
+	f.session.engine.options.Upstream.Run([]*call.Call{c})
+	return c
 }
 
 // collect adds a call to those that ForwardBatch runs.
@@ -165,12 +138,15 @@ func (f *forwarding) collect(cmd *commands.Command, args [][]byte, queue []call.
 
 // ForwardBatch runs the calls that Do has collected for the upstream and returns their replies. The
 // connection calls it before it sends the replies of a batch.
-func (s *Session) ForwardBatch() resp.Value {
-	if s.forward == nil || len(s.forward.calls) == 0 {
+func (s *Session) ForwardBatch() resp.Value { return s.exec.flush() }
+
+func (f *forwarding) flush() resp.Value {
+	if len(f.calls) == 0 {
 		return resp.None
 	}
+	s := f.session
 	var out forwardedReplies
-	s.forward.appendReplies(&out)
+	f.appendReplies(&out)
 	if out.long != nil {
 		return s.bound(resp.Streamed(out.long))
 	}
@@ -185,7 +161,7 @@ func (f *forwarding) runNow() resp.Value {
 		f.sendBefore()
 		return resp.None
 	}
-	f.run()
+	f.runCalls()
 	reply := f.reply(f.calls[0])
 	f.end()
 	return reply
@@ -200,6 +176,17 @@ func (f *forwarding) sendBefore() {
 	}
 	f.appendReplies(&out)
 	s.inbox.waiting, f.before = out.short, out.long
+}
+
+func (f *forwarding) finish(reply resp.Value) resp.Value {
+	if r := &f.session.req; !r.postponed && !r.deferred && len(f.calls) > 0 {
+		f.sendBefore() // a refusal follows their replies
+	}
+	reply = f.keyspace.finish(reply)
+	if f.before != nil {
+		return f.behind(reply)
+	}
+	return reply
 }
 
 // behind returns a reply behind the long ones of sendBefore.
@@ -244,7 +231,7 @@ func (r *forwardedReplies) toBlocks() {
 
 // appendReplies runs the collected calls and appends their replies, unless these have passed a bound.
 func (f *forwarding) appendReplies(out *forwardedReplies) {
-	f.run()
+	f.runCalls()
 	for i, c := range f.calls {
 		v := f.reply(c)
 		if v.IsError() {
@@ -264,8 +251,8 @@ func (f *forwarding) countError(c *call.Call) {
 	s.engine.stats.Add(s.id, &commands.CallCount{Cmd: c.Cmd, Failed: 1})
 }
 
-// run runs the collected calls.
-func (f *forwarding) run() {
+// runCalls runs the collected calls.
+func (f *forwarding) runCalls() {
 	s := f.session
 	startUs := s.engine.clock.MonotonicUs()
 	s.engine.options.Upstream.Run(f.calls)
@@ -364,14 +351,6 @@ func errNotForwarded(cmd *commands.Command) resp.Value {
 	return resp.Error("ERR '" + cmd.FullName() + "' is not available with an upstream")
 }
 
-// close ends what the session has upstream. f may be nil.
-func (f *forwarding) close() {
-	if f != nil && f.watch != nil {
-		f.watch.Close()
-		f.watch = nil
-	}
-}
-
 // answerDegraded answers a decision by the keys of this engine, which are used for nothing else: under
 // Open as if the key did not exist, under Local by a share of each limit. FULL says so.
 func (f *forwarding) answerDegraded(c *call.Call) resp.Value {
@@ -383,8 +362,8 @@ func (f *forwarding) answerDegraded(c *call.Call) resp.Value {
 		call.Divide(c.Cmd, args, c.Policy.Share)
 	}
 	s.ctx.Reset()
-	f.measured = true
-	defer func() { f.measured = false }()
+	s.calls.measured = true
+	defer func() { s.calls.measured = false }()
 	reply := s.execute(c.Cmd, args)
 	if reply.Kind() == resp.KindMap {
 		reply = resp.Map(append(slices.Clone(reply.Elems()), resp.Bulk("degraded"), resp.Bulk(mode))...)

@@ -10,68 +10,15 @@ import (
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
-// upstreamCommands are the commands of sessions that an upstream changes.
-var upstreamCommands map[string]func(f *forwarding, cmd *commands.Command, args [][]byte) resp.Value
-
-func init() { // not in the declaration, which their rows would refer to
-	upstreamCommands = map[string]func(f *forwarding, cmd *commands.Command, args [][]byte) resp.Value{
-		"discard": (*forwarding).unwatch,
-		"exec":    (*forwarding).exec,
-		"reset":   (*forwarding).unwatch,
-		"select":  (*forwarding).selectDB,
-		"unwatch": (*forwarding).unwatch,
-		"watch":   (*forwarding).watchKeys,
-
-		"asking":         (*forwarding).clusterCommand,
-		"readonly":       (*forwarding).clusterCommand,
-		"readwrite":      (*forwarding).clusterCommand,
-		"cluster|info":   (*forwarding).clusterCommand,
-		"cluster|myid":   (*forwarding).clusterCommand,
-		"cluster|nodes":  (*forwarding).clusterCommand,
-		"cluster|shards": (*forwarding).clusterCommand,
-		"cluster|slots":  (*forwarding).clusterCommand,
-	}
-}
-
-var errSelectInCluster = resp.Error("ERR SELECT is not allowed in cluster mode")
-
-// selectDB is SELECT.
-func (f *forwarding) selectDB(cmd *commands.Command, args [][]byte) resp.Value {
-	s := f.session
-	index := s.ctx.DBIndex
-	reply := s.execute(cmd, args)
-	if s.ctx.DBIndex != 0 && s.engine.options.Upstream.Clustered() {
-		s.ctx.DBIndex = index
-		return errSelectInCluster
-	}
-	return reply
-}
-
-// clusterCommand is CLUSTER, READONLY, READWRITE and ASKING.
-func (f *forwarding) clusterCommand(cmd *commands.Command, args [][]byte) resp.Value {
-	s := f.session
-	reply := s.engine.options.Upstream.Cluster(cmd, s.peer.LocalAddr)
-	if reply.Kind() == resp.KindNone {
-		return s.execute(cmd, args)
-	}
-	return reply
-}
-
-// watchKeys is WATCH.
-func (f *forwarding) watchKeys(cmd *commands.Command, args [][]byte) resp.Value {
+// watch is WATCH.
+func (f *forwarding) watch(cmd *commands.Command, args [][]byte) resp.Value {
 	s := f.session
 	if s.tx.open {
 		return errWatchInMulti
 	}
 	c := f.newCall(cmd, args)
-	f.watch = s.engine.options.Upstream.Watch(c, f.watch)
-	return f.reply(c)
-}
-
-// unwatch is a command that ends the watch: UNWATCH, DISCARD, RESET.
-func (f *forwarding) unwatch(cmd *commands.Command, args [][]byte) resp.Value {
-	f.close()
-	return f.session.execute(cmd, args)
+	c.Watch = &s.tx.upstream
+	return f.reply(f.call(c))
 }
 
 // exec is EXEC. Its commands run upstream, as MULTI to EXEC, or all of them here.
@@ -82,16 +29,14 @@ func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
 	}
 	if s.tx.broken {
 		s.tx.discard()
-		f.close()
 		return errExecAborted
 	}
 	forwarded, refusal := f.placeQueue()
 	if refusal.IsError() {
 		s.tx.discard()
-		f.close()
 		return refusal
 	}
-	if !forwarded && f.watch == nil {
+	if !forwarded && s.tx.upstream.Conn == nil {
 		return s.execute(cmd, args)
 	}
 	queued := s.tx.commandQueue
@@ -106,11 +51,10 @@ func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
 	} else {
 		queue = queue[:0]
 	}
-	if w := f.watch; w != nil {
-		f.watch = nil
+	if s.tx.upstream.Conn != nil {
 		c := f.newCall(cmd, args)
-		c.Queue = queue
-		w.Run(c)
+		c.Queue, c.Watch = queue, &s.tx.upstream
+		f.call(c)
 		index := lastSelected(queue)
 		if index >= 0 && len(c.Reply) > 1 && c.Reply[0] == '*' && c.Reply[1] != '-' {
 			s.ctx.DBIndex = index
@@ -156,29 +100,14 @@ func selectedBy(q *call.Queued) int {
 	return -1
 }
 
-// refuseQueued returns the error reply for a command of MULTI that the upstream cannot run, or
-// resp.None.
 func (f *forwarding) refuseQueued(cmd *commands.Command, args [][]byte) resp.Value {
-	s := f.session
-	if f.place(cmd, args) == call.Refused {
+	if cmd.PlaceOf(args) == commands.PlaceRefused {
 		return errNotForwarded(cmd)
 	}
-	if !s.engine.options.Upstream.Clustered() {
-		return resp.None
-	}
-	var room [8][]byte
-	slot := -1
-	for _, key := range cmd.AppendKeys(room[:0], args) {
-		n := commands.KeySlot(key)
-		if slot >= 0 && n != slot {
-			return errCrossSlot
-		}
-		slot = n
-	}
-	return resp.None
+	c := f.newCall(cmd, args)
+	c.Check = true
+	return f.reply(f.call(c))
 }
-
-var errCrossSlot = resp.Error("CROSSSLOT Keys in request don't hash to the same slot")
 
 // inTransactions are commands of the engine that a transaction of the upstream may have.
 var inTransactions = []string{"echo", "ping", "select", "unwatch"}
@@ -194,8 +123,8 @@ func (f *forwarding) placeQueue() (forwarded bool, refusal resp.Value) {
 			text := withoutCode(refusal.Str())
 			return false, resp.Error("EXECABORT Transaction discarded because of: " + text)
 		}
-		switch f.place(q.cmd, q.args) {
-		case call.Slot, call.Alone, call.Waits:
+		switch q.cmd.PlaceOf(q.args) {
+		case commands.PlaceSlot, commands.PlaceAlone, commands.PlaceWaits:
 			forwarded = true
 		default:
 			if here == nil && !slices.Contains(inTransactions, q.cmd.FullName()) {
@@ -228,7 +157,7 @@ func (f *forwarding) await(cmd *commands.Command, args [][]byte) resp.Value {
 		s.engine.options.Upstream.Await(c, over)
 		return f.replyOf(c)
 	}, func() resp.Value { return timedOut })
-	s.req.awaited.forwarded = c
+	s.req.awaited.ended = func() { f.countBound(c) }
 	s.block(s.ctx.Waiting, args)
 	return reply
 }
@@ -239,17 +168,12 @@ func (e *Engine) followUpstream() {
 	if u == nil {
 		return
 	}
-	e.places = e.forwardPlaces()
 	e.traces.Elsewhere = true
 	kinds := [pubsub.Kinds]call.Kind{
 		pubsub.Channels: call.Channel, pubsub.Patterns: call.Pattern, pubsub.ShardChannels: call.ShardChannel,
 	}
 	e.broker.Topic = func(kind pubsub.Kind, name string, subscribed bool) {
-		if subscribed {
-			u.Subscribed(kinds[kind], name)
-		} else {
-			u.Unsubscribed(kinds[kind], name)
-		}
+		u.Subscribe(kinds[kind], name, subscribed)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/clock"
-	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/metrics"
 	"github.com/zlimit/zlimit/upstream/call"
@@ -284,8 +283,7 @@ type statusOnly struct {
 	facts []call.Fact
 }
 
-func (s statusOnly) Status() []call.Fact              { return s.facts }
-func (statusOnly) Place(*commands.Command) call.Place { return call.Here }
+func (s statusOnly) Status() []call.Fact { return s.facts }
 
 func TestUpstreamMetrics(t *testing.T) {
 	for _, row := range []struct{ since, degraded string }{{"0", "0"}, {"1700000000", "1"}} {

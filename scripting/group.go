@@ -91,23 +91,25 @@ func (e *Engine) functionGroup() []commands.Command {
 		"serialized-value [FLUSH | APPEND | REPLACE]",
 		"O(N) where N is the number of functions on the payload",
 		"Restores libraries that FUNCTION DUMP has returned.", e.functionRestore, allShards, allSucceed)
+	dump := row("dump", 2, commands.NoScript, since, "", "O(N) where N is the number of functions",
+		"Returns all libraries, serialized.", e.functionDump)
+	list := row("list", -2, commands.NoScript, since, "[LIBRARYNAME library-name-pattern] [WITHCODE]",
+		"O(N) where N is the number of functions",
+		"Lists the libraries.", e.functionList, "nondeterministic_output_order")
+	dump.Place, list.Place = commands.PlaceAlone, commands.PlaceAlone
 	load.Deviation = "refuses what would make libraries hold more than lua-memory-limit"
 	restore.Deviation = load.Deviation
 	return []commands.Command{
 		row("delete", 3, change, since, "library-name", "O(1)",
 			"Removes a library and its functions.", e.functionDelete, allShards, allSucceed),
-		row("dump", 2, commands.NoScript, since, "", "O(N) where N is the number of functions",
-			"Returns all libraries, serialized.", e.functionDump),
+		dump,
 		row("flush", -2, change, since, "[ASYNC | SYNC]", "O(N) where N is the number of functions deleted",
 			"Removes all libraries.", e.functionFlush, allShards, allSucceed),
 		row("help", 2, commands.Loading|commands.Stale, since, "", "O(1)",
 			"Describes the subcommands.", e.functionHelp),
 		row("kill", 2, commands.NoScript|commands.AllowBusy, since, "", "O(1)",
 			"Ends the function that is running.", e.functionKill, allShards, "response_policy:one_succeeded"),
-		row("list", -2, commands.NoScript, since, "[LIBRARYNAME library-name-pattern] [WITHCODE]",
-			"O(N) where N is the number of functions",
-			"Lists the libraries.", e.functionList, "nondeterministic_output_order"),
-		load, restore,
+		list, load, restore,
 		row("stats", 2, commands.NoScript|commands.AllowBusy, since, "", "O(1)",
 			"Returns the running function and the loaded libraries.", e.functionStats,
 			"nondeterministic_output", allShards, "response_policy:special"),
@@ -117,6 +119,7 @@ func (e *Engine) functionGroup() []commands.Command {
 func (e *Engine) scriptGroup() []commands.Command {
 	debug := row("debug", 3, commands.NoScript, "3.2.0", "YES|SYNC|NO", "O(1)",
 		"Sets the debug mode of later scripts.", e.scriptDebug)
+	debug.Place = commands.PlaceRefused
 	debug.Deviation = "There is no debugger: YES and SYNC are refused."
 	kill := row("kill", 2, commands.NoScript|commands.AllowBusy, "2.6.0", "", "O(1)",
 		"Ends the script that is running.", e.scriptKill,

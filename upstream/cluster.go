@@ -11,36 +11,47 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/upstream/call"
 )
 
-// Cluster answers CLUSTER SLOTS and its like, READONLY, READWRITE and ASKING of a client of a cluster.
-// The nodes that it names are the gateways, each with a share of the slots: any of them takes a call
-// of any slot. addr is where the client has reached this one. It returns resp.None if the engine has
-// to answer.
-func (u *Upstream) Cluster(cmd *commands.Command, addr string) resp.Value {
-	if !u.Clustered() {
-		return resp.None
-	}
-	answer := clusterAnswers[cmd.FullName()]
-	if answer == nil {
-		return resp.None
+// answer sets the reply to CLUSTER SLOTS and its like, READONLY, READWRITE, ASKING and SELECT of a client of
+// a cluster. The nodes that it names are the gateways, each with a share of the slots: any of them takes a
+// call of any slot. A call that the engine has to answer gets no reply.
+func (u *Upstream) answer(c *call.Call) {
+	answer := clusterAnswers[c.Cmd.FullName()]
+	if answer == nil || !u.isCluster() {
+		return
 	}
 	gateways := u.options.Announce
 	if len(gateways) == 0 {
-		gateways = []string{addr}
+		gateways = []string{c.Addr}
 	}
-	return answer(u, gateways, addr)
+	if reply := answer(u, gateways, c); reply.Kind() != resp.KindNone {
+		c.Reply = encode(reply, c.Proto)
+	}
 }
 
-var clusterAnswers = map[string]func(u *Upstream, gateways []string, addr string) resp.Value{
-	"asking":         func(*Upstream, []string, string) resp.Value { return resp.OK },
-	"readonly":       func(*Upstream, []string, string) resp.Value { return resp.OK },
-	"readwrite":      func(*Upstream, []string, string) resp.Value { return resp.OK },
+var clusterAnswers = map[string]func(u *Upstream, gateways []string, c *call.Call) resp.Value{
+	"asking":         acceptInCluster,
+	"readonly":       acceptInCluster,
+	"readwrite":      acceptInCluster,
+	"select":         selectInCluster,
 	"cluster|info":   (*Upstream).clusterInfo,
 	"cluster|myid":   (*Upstream).clusterMyID,
 	"cluster|nodes":  (*Upstream).clusterNodes,
 	"cluster|shards": (*Upstream).clusterShards,
 	"cluster|slots":  (*Upstream).clusterSlots,
+}
+
+func acceptInCluster(*Upstream, []string, *call.Call) resp.Value { return resp.OK }
+
+// SELECT index
+func selectInCluster(_ *Upstream, _ []string, c *call.Call) resp.Value {
+	if n, ok := store.ParseInt(c.Args[1]); ok && n > 0 && n < store.Databases {
+		return resp.Error("ERR SELECT is not allowed in cluster mode")
+	}
+	return resp.None
 }
 
 // A gateway is one server as a node of a cluster.
@@ -72,7 +83,7 @@ func gatewayID(addr string) string {
 }
 
 // CLUSTER SLOTS
-func (u *Upstream) clusterSlots(gateways []string, _ string) resp.Value {
+func (u *Upstream) clusterSlots(gateways []string, _ *call.Call) resp.Value {
 	var out []resp.Value
 	for _, g := range asNodes(gateways) {
 		out = append(out, resp.Array(resp.Int(g.first), resp.Int(g.last),
@@ -82,7 +93,7 @@ func (u *Upstream) clusterSlots(gateways []string, _ string) resp.Value {
 }
 
 // CLUSTER SHARDS
-func (u *Upstream) clusterShards(gateways []string, _ string) resp.Value {
+func (u *Upstream) clusterShards(gateways []string, _ *call.Call) resp.Value {
 	var out []resp.Value
 	for _, g := range asNodes(gateways) {
 		node := resp.Map(resp.Bulk("id"), resp.Bulk(g.id), resp.Bulk("port"), resp.Int(g.port),
@@ -96,9 +107,9 @@ func (u *Upstream) clusterShards(gateways []string, _ string) resp.Value {
 }
 
 // CLUSTER NODES
-func (u *Upstream) clusterNodes(gateways []string, addr string) resp.Value {
+func (u *Upstream) clusterNodes(gateways []string, c *call.Call) resp.Value {
 	var b strings.Builder
-	self := self(gateways, addr)
+	self := self(gateways, c.Addr)
 	for i, g := range asNodes(gateways) {
 		flags := "master"
 		if i == self {
@@ -114,12 +125,12 @@ func (u *Upstream) clusterNodes(gateways []string, addr string) resp.Value {
 func self(gateways []string, addr string) int { return max(slices.Index(gateways, addr), 0) }
 
 // CLUSTER MYID
-func (u *Upstream) clusterMyID(gateways []string, addr string) resp.Value {
-	return resp.Bulk(gatewayID(gateways[self(gateways, addr)]))
+func (u *Upstream) clusterMyID(gateways []string, c *call.Call) resp.Value {
+	return resp.Bulk(gatewayID(gateways[self(gateways, c.Addr)]))
 }
 
 // CLUSTER INFO
-func (u *Upstream) clusterInfo(gateways []string, _ string) resp.Value {
+func (u *Upstream) clusterInfo(gateways []string, _ *call.Call) resp.Value {
 	t := u.topology.Load()
 	covered := 0
 	for _, n := range t.slots {

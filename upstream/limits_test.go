@@ -150,9 +150,10 @@ func TestWaitOfTransactions(t *testing.T) {
 	require.Equal(t, noReplicas, u.execWatched("w", "RL.ALLOW k 2 1h"))
 	watching := newCall("EXISTS w")
 	watching.Args[0] = []byte("WATCH")
-	w := u.Watch(watching, nil)
+	var w call.Watch
+	u.runOn(&w, watching)
 	require.Equal(t, noReplicas, u.do("SET w 1")[0])
 	c := newExec("RL.ALLOW k 2 1h")
-	w.Run(c)
+	u.runOn(&w, c)
 	require.Equal(t, "*-1\r\n", string(c.Reply))
 }

@@ -5,29 +5,29 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/upstream/call"
 )
 
 // placeNames describe the places on the page about gateways.
 var placeNames = []struct {
-	place call.Place
+	place commands.Place
 	text  string
 }{
-	{call.Slot, "Forwarded to the node of its keys; calls in a row share a round trip"},
-	{call.Alone, "Forwarded to one node or to all masters"},
-	{call.Waits, "Forwarded on a connection of its own"},
-	{call.Transaction, "By the server and the upstream together"},
-	{call.Subscribes, "By the server, which has one subscription upstream for all its subscribers"},
-	{call.Here, "By the server itself"},
-	{call.Refused, "Refused"},
+	{commands.PlaceSlot, "Forwarded to the node of its keys; calls in a row share a round trip"},
+	{commands.PlaceAlone, "Forwarded to one node or to all masters"},
+	{commands.PlaceWaits, "Forwarded on a connection of its own"},
+	{commands.PlaceTransaction, "By the server and the upstream together"},
+	{commands.PlaceSubscribes, "By the server, which has one subscription upstream for all its subscribers"},
+	{commands.PlaceEither, "By the server itself, as one node of a cluster if the upstream is one"},
+	{commands.PlaceHere, "By the server itself"},
+	{commands.PlaceRefused, "Refused"},
 }
 
 // Markdown returns a table of where the commands of a server with an upstream run.
 func Markdown(t *commands.Table) string {
-	byPlace := make(map[call.Place][]string)
+	byPlace := make(map[commands.Place][]string)
 	for _, cmd := range t.All() {
 		if len(cmd.Subs) == 0 || cmd.LooseSubs {
-			byPlace[PlaceOf(cmd)] = append(byPlace[PlaceOf(cmd)], "`"+strings.ToUpper(cmd.Name)+"`")
+			byPlace[cmd.Place] = append(byPlace[cmd.Place], "`"+strings.ToUpper(cmd.Name)+"`")
 			continue
 		}
 		for place, names := range subcommandsByPlace(cmd) {
@@ -47,10 +47,10 @@ func Markdown(t *commands.Table) string {
 }
 
 // subcommandsByPlace returns the names of a command's subcommands.
-func subcommandsByPlace(cmd *commands.Command) map[call.Place][]string {
-	out := make(map[call.Place][]string)
+func subcommandsByPlace(cmd *commands.Command) map[commands.Place][]string {
+	out := make(map[commands.Place][]string)
 	for i := range cmd.Subs {
-		place := PlaceOf(&cmd.Subs[i])
+		place := cmd.Subs[i].Place
 		out[place] = append(out[place], strings.ToUpper(cmd.Subs[i].Name))
 	}
 	return out

@@ -13,8 +13,8 @@ import (
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
-// Do runs a call whose place is Alone: on one node, or on all masters.
-func (u *Upstream) Do(c *call.Call) {
+// runAlone runs a call on one node, or on all masters.
+func (u *Upstream) runAlone(c *call.Call) {
 	u.locals.changes(c)
 	defer u.locals.changes(c)
 	due := time.Now().Add(u.options.Timeout)
@@ -23,11 +23,10 @@ func (u *Upstream) Do(c *call.Call) {
 		run(u, c, t, due)
 		return
 	}
-	switch {
-	case !hasTip(c.Cmd, allShards, allNodes):
-		u.onOne(c, nil, due)
-	default:
+	if c.Cmd.OnAllMasters() {
 		u.onAll(c, t, due)
+	} else {
+		u.onOne(c, nil, due)
 	}
 }
 

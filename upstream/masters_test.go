@@ -7,14 +7,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/upstream/call"
 )
 
 // all runs a line on all masters.
-func (u *Upstream) all(line string) string {
-	c := newCall(line)
-	u.Do(c)
-	return string(c.Reply)
-}
+func (u *Upstream) all(line string) string { return u.do(line)[0] }
 
 // A master that cannot be reached has no other in its place: what all are asked for is an error.
 func TestAllMastersOrNone(t *testing.T) {
@@ -92,7 +90,9 @@ func TestClusterDown(t *testing.T) {
 	c := newCall("GET b") // the table has no WATCH
 	before := u.node(a.addr).trips.Load()
 	u.node(a.addr).down.since.Store(0)
-	u.Watch(c, nil).Close()
+	var w call.Watch
+	u.runOn(&w, c)
+	w.Close()
 	require.Equal(t, "-CLUSTERDOWN The cluster is down\r\n", string(c.Reply))
 	require.Less(t, u.node(a.addr).trips.Load()-before, int64(20), "it pauses between two connections")
 }

@@ -211,15 +211,15 @@ type watch struct {
 	lost     bool // a connection that watched keys is gone: EXEC is aborted
 }
 
-// Watch makes the keys of a call watched. w is what Watch has returned to the session before, or nil.
-func (u *Upstream) Watch(c *call.Call, w call.Watch) call.Watch {
+// watch makes the keys of a call watched.
+func (u *Upstream) watch(c *call.Call) {
 	due := time.Now().Add(u.options.Timeout)
 	clustered := u.current(due).kind == Cluster
 	slot, ok := slotOf(c.Cmd.AppendKeys(nil, c.Args))
-	old, _ := w.(*watch)
+	old, _ := c.Watch.Conn.(*watch)
 	if clustered && (!ok || old != nil && old.slot != slot) {
 		c.Reply = errorReply(crossSlot)
-		return w
+		return
 	}
 	if old == nil {
 		old = &watch{upstream: u, slot: slot}
@@ -229,7 +229,7 @@ func (u *Upstream) Watch(c *call.Call, w call.Watch) call.Watch {
 	for x.reply == nil && x.err == nil {
 		if old.lost {
 			c.Reply = encode(resp.OK, c.Proto)
-			return old
+			return
 		}
 		if pause > 0 {
 			u.rest(pause, due)
@@ -263,10 +263,11 @@ func (u *Upstream) Watch(c *call.Call, w call.Watch) call.Watch {
 	}
 	u.finish(x)
 	if old.conn == nil && !old.lost {
-		return nil
+		c.Watch.Conn = nil
+		return
 	}
 	old.watching = old.watching || isOK(c.Reply)
-	return old
+	c.Watch.Conn = old
 }
 
 // run sends a unit, in the call's database. It returns the error reply if that cannot be selected.
@@ -290,13 +291,13 @@ func (w *watch) drop() {
 	}
 }
 
-// Run runs a transaction on the connection. If the connection, or the slot, is gone, the transaction
+// run runs a transaction on the connection. If the connection, or the slot, is gone, the transaction
 // is aborted as if a key had changed.
-func (w *watch) Run(c *call.Call) {
+func (w *watch) run(c *call.Call) {
 	u := w.upstream
 	u.locals.changes(c)
 	defer u.locals.changes(c)
-	clustered := u.Clustered()
+	clustered := u.isCluster()
 	x, refusal := u.transaction(c, clustered)
 	if refusal == nil && clustered && x.slot != anySlot && x.slot != w.slot {
 		refusal = errorReply(crossSlot)

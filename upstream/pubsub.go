@@ -67,14 +67,9 @@ type subscription struct {
 	receives bool           // used by reconcile only
 }
 
-// Subscribed makes messages of a topic arrive.
-func (u *Upstream) Subscribed(kind call.Kind, name string) {
-	u.topics.set(topic{kind, name}, true)
-}
-
-// Unsubscribed ends that.
-func (u *Upstream) Unsubscribed(kind call.Kind, name string) {
-	u.topics.set(topic{kind, name}, false)
+// Subscribe makes messages of a topic arrive, or no longer. It does not block.
+func (u *Upstream) Subscribe(kind call.Kind, name string, wanted bool) {
+	u.topics.set(topic{kind, name}, wanted)
 }
 
 func (t *topics) set(what topic, wanted bool) {
@@ -103,8 +98,8 @@ func (t *topics) notify() {
 // moved is called when nodes may have come, gone, or exchanged slots.
 func (t *topics) moved() { t.notify() }
 
-// Settle waits until the upstream has confirmed all topics that are wanted, or the timeout is over.
-func (u *Upstream) Settle() {
+// settle waits until the upstream has confirmed all topics that are wanted, or the timeout is over.
+func (u *Upstream) settle() {
 	t := &u.topics
 	late := time.After(u.options.Timeout)
 	for {

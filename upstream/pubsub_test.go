@@ -28,7 +28,7 @@ func TestSettleWaitsForEveryMaster(t *testing.T) {
 	})
 	u := open(t, "redis://"+a.addr, nil)
 	t.Cleanup(confirmAll) // the first of all
-	u.Subscribed(call.Pattern, pattern)
+	u.Subscribe(call.Pattern, pattern, true)
 	confirmed := func(f *fake) (ok, settled bool) {
 		u.topics.mu.Lock()
 		defer u.topics.mu.Unlock()
@@ -42,7 +42,7 @@ func TestSettleWaitsForEveryMaster(t *testing.T) {
 	_, settled := confirmed(a)
 	require.False(t, settled)
 	confirmAll()
-	u.Settle()
+	u.settle()
 	ok, settled := confirmed(b)
 	require.True(t, ok && settled)
 }

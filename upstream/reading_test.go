@@ -122,11 +122,11 @@ func TestMergedLongReplies(t *testing.T) {
 		u.Run([]*call.Call{c})
 		require.True(t, replyText(c) == want, "MGET %d", size)
 		c = newCall("KEYS *")
-		u.Do(c)
+		u.Run([]*call.Call{c})
 		keys := value("k") + "$-1\r\n" + "*2\r\n:1\r\n" + value("l")
 		require.True(t, replyText(c) == "*6\r\n"+keys+keys, "KEYS %d", size)
 		c = newCall("SCAN 0")
-		u.Do(c)
+		u.Run([]*call.Call{c})
 		require.True(t, replyText(c) == "*2\r\n$4\r\n7168\r\n*2\r\n"+value("k")+value("l"), "SCAN %d", size)
 	}
 }

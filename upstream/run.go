@@ -40,8 +40,40 @@ var redirects = map[string]remedy{
 }
 
 // Run runs calls and sets their replies. Calls of one key run in their order, except for those that only
-// read; those for different nodes run at the same time.
+// read; those for different nodes run at the same time. A call whose place is neither PlaceSlot nor
+// PlaceTransaction, or that Check or Watch is set of, is the only one.
 func (u *Upstream) Run(calls []*call.Call) {
+	c := calls[0]
+	switch place := c.Cmd.Place; {
+	case c.Check:
+		u.check(c)
+	case c.Watch != nil && c.Queue == nil:
+		u.watch(c)
+	case c.Watch != nil:
+		c.Watch.Conn.(*watch).run(c)
+		c.Watch.Conn = nil
+	case place == commands.PlaceAlone:
+		u.runAlone(c)
+	case place == commands.PlaceSubscribes:
+		u.settle()
+	case place == commands.PlaceEither:
+		u.answer(c)
+	default:
+		u.runTogether(calls)
+	}
+}
+
+// check sets the reply of a command that EXEC could not run.
+func (u *Upstream) check(c *call.Call) {
+	if _, ok := slotOf(c.Cmd.AppendKeys(nil, c.Args)); !ok && u.isCluster() {
+		c.Reply = errorReply(crossSlot)
+	}
+}
+
+// isCluster reports whether the upstream is a cluster, as far as that is known.
+func (u *Upstream) isCluster() bool { return u.topology.Load().kind == Cluster }
+
+func (u *Upstream) runTogether(calls []*call.Call) {
 	due := time.Now().Add(u.options.Timeout)
 	clustered := u.current(due).kind == Cluster
 	units := make([]*unit, 0, len(calls))

@@ -41,9 +41,10 @@ func (u *Upstream) exec(lines ...string) string {
 func (u *Upstream) execWatched(key string, lines ...string) string {
 	watching := newCall("EXISTS " + key) // whose row has the same keys
 	watching.Args[0] = []byte("WATCH")
-	w := u.Watch(watching, nil)
+	var w call.Watch
+	u.runOn(&w, watching)
 	c := newExec(lines...)
-	w.Run(c)
+	u.runOn(&w, c)
 	return string(c.Reply)
 }
 

@@ -34,6 +34,12 @@ func execOf(db int, line string) *call.Call {
 	}
 }
 
+// runOn runs a call of a session that has watched w.
+func (u *Upstream) runOn(w *call.Watch, c *call.Call) {
+	c.Watch = w
+	u.Run([]*call.Call{c})
+}
+
 // watched answers as a node whose keys nobody changes. lose says which WATCH it hangs up at.
 func watched(lose string) func(args []string) string {
 	var mu sync.Mutex
@@ -64,12 +70,12 @@ func TestWatchOnALostConnection(t *testing.T) {
 		var w call.Watch
 		for _, key := range []string{"first", "second", "third"} {
 			c := watchOf(0, key)
-			w = u.Watch(c, w)
+			u.runOn(&w, c)
 			require.Equal(t, "+OK\r\n", string(c.Reply), key)
-			require.NotNil(t, w)
+			require.NotNil(t, w.Conn)
 		}
 		c := execOf(0, "SET first 1")
-		w.Run(c)
+		u.runOn(&w, c)
 		require.Equal(t, want, string(c.Reply), "lost at %s", lose)
 		w.Close()
 	}
@@ -79,13 +85,14 @@ func TestWatchOnALostConnection(t *testing.T) {
 func TestWatchNotAnswered(t *testing.T) {
 	f := newFake(t, watched(""))
 	u := open(t, "redis+single://"+f.addr, nil)
-	w := u.Watch(watchOf(0, "first"), nil)
+	var w call.Watch
+	u.runOn(&w, watchOf(0, "first"))
 	f.set(func([]string) string { return "" })
-	w = u.Watch(watchOf(0, "second"), w)
-	require.NotNil(t, w)
+	u.runOn(&w, watchOf(0, "second"))
+	require.NotNil(t, w.Conn)
 	f.set(watched(""))
 	c := execOf(0, "SET first 1")
-	w.Run(c)
+	u.runOn(&w, c)
 	require.Equal(t, "*-1\r\n", string(c.Reply))
 }
 
@@ -94,14 +101,15 @@ func TestWatchNotAnswered(t *testing.T) {
 func TestWatchAndSelect(t *testing.T) {
 	f := newFake(t, watched(""))
 	u := open(t, "redis+single://"+f.addr, nil)
-	w := u.Watch(watchOf(0, "k"), nil)
-	w = u.Watch(watchOf(1, "k"), w)
+	var w call.Watch
+	u.runOn(&w, watchOf(0, "k"))
+	u.runOn(&w, watchOf(1, "k"))
 	c := execOf(2, "SET k 1")
-	w.Run(c)
+	u.runOn(&w, c)
 	require.Equal(t, "*1\r\n+OK\r\n", string(c.Reply))
 	require.Equal(t, []string{"watch k", "select 1", "watch k", "select 2", "multi", "set k 1", "exec"},
 		lower(f.asked()))
-	w = u.Watch(watchOf(0, "k"), nil)
+	u.runOn(&w, watchOf(0, "k"))
 	require.Equal(t, []string{"watch k"}, lower(f.asked()), "not on the connection of another database")
 	w.Close()
 	f.set(func(args []string) string {
@@ -110,15 +118,17 @@ func TestWatchAndSelect(t *testing.T) {
 		}
 		return watched("")(args)
 	})
-	w = u.Watch(watchOf(0, "k"), nil)
-	require.NotNil(t, w)
+	u.runOn(&w, watchOf(0, "k"))
+	require.NotNil(t, w.Conn)
 	for range 2 {
 		c = watchOf(3, "k")
-		require.Equal(t, w, u.Watch(c, w))
+		before := w
+		u.runOn(&w, c)
+		require.Equal(t, before, w)
 		require.Equal(t, "-ERR DB index is out of range\r\n", string(c.Reply))
 	}
 	c = execOf(3, "SET k 1")
-	w.Run(c)
+	u.runOn(&w, c)
 	require.Equal(t, "-ERR DB index is out of range\r\n", string(c.Reply))
 }
 
@@ -146,9 +156,10 @@ func TestOwnConnectionsWaitForReplicas(t *testing.T) {
 		{"*-1\r\n", "*-1\r\n", "*-1\r\n", "*-1\r\n"},
 	} {
 		exec, popped = c.exec, c.popped
-		w := u.Watch(watchOf(0, "k"), nil)
+		var w call.Watch
+		u.runOn(&w, watchOf(0, "k"))
 		run := execOf(0, "SET k 1")
-		w.Run(run)
+		u.runOn(&w, run)
 		require.Equal(t, c.wantExec, string(run.Reply))
 		pop := newCall("BLPOP l 1")
 		u.Await(pop, nil)

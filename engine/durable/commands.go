@@ -82,6 +82,7 @@ func (s *Storage) Commands() []commands.Command {
 		},
 		{
 			Name: "waitaof", Arity: 4, Flags: commands.Blocking, Categories: []string{"connection"},
+			Place: commands.PlaceRefused,
 			Tips:  []string{"request_policy:all_shards", "response_policy:agg_min"},
 			Group: "generic", Since: "7.2.0", Complexity: "O(1)",
 			Syntax: "numlocal numreplicas timeout", Handler: s.waitAOF,

@@ -47,6 +47,7 @@ var Commands = []commands.Command{
 	{
 		Name: "publish", Arity: 3, Flags: publishFlags, Group: "pubsub", Since: "2.0.0", Complexity: "O(N+M)",
 		Channels: commands.FirstChannel,
+		Place:    commands.PlaceAlone,
 		Syntax:   "channel message", Handler: publish(Channels),
 		Summary: "Publishes a message to a channel and returns how many subscribers receive it.",
 	},

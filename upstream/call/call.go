@@ -17,7 +17,13 @@ type Call struct {
 	DB    int
 	// Settings are the directives that decisions about rate limits follow.
 	Settings *commands.Settings
-	Proto    int // resp.RESP2 or resp.RESP3
+	Proto    int    // resp.RESP2 or resp.RESP3
+	Addr     string // where the client has reached the server
+
+	// Check says that the command does not run now: MULTI queues it, unless there is a reply.
+	Check bool
+	// Watch is what the client's session has watched: of WATCH, which changes it, and of EXEC, which ends it.
+	Watch *Watch
 
 	// Bound is what the replies may take that are held at the same time; nil: there is no bound.
 	Bound *Bound
@@ -63,20 +69,6 @@ const (
 	Local              // by the keys of the gateway itself, with a share of each limit
 )
 
-// A Place says where the calls of a command run.
-type Place uint8
-
-// The places.
-const (
-	Here        Place = iota // in the engine
-	Slot                     // on the node of its keys; calls in a row are sent together
-	Alone                    // on one or all nodes, in order with the calls before and after it
-	Waits                    // on a connection of its own, since it may block
-	Refused                  // nowhere: the upstream has no use for it
-	Transaction              // MULTI and its kin: on the engine's and the upstream's side
-	Subscribes               // in the engine, with a subscription of the upstream
-)
-
 // A Kind is a kind of topic of pub/sub.
 type Kind int
 
@@ -87,12 +79,17 @@ const (
 	ShardChannel
 )
 
-// A Watch is a connection to the upstream that watches keys. Its methods belong to one goroutine.
-type Watch interface {
-	// Run runs a transaction on the connection, which watches nothing afterwards.
-	Run(c *Call)
-	// Close ends the watch.
-	Close()
+// A Watch is what a session has watched upstream. The zero Watch is nothing. It belongs to one goroutine.
+type Watch struct {
+	Conn interface{ Close() } // the upstream's connection that watches; nil: none
+}
+
+// Close ends the watch.
+func (w *Watch) Close() {
+	if w.Conn != nil {
+		w.Conn.Close()
+		w.Conn = nil
+	}
 }
 
 // A Fact is a line of INFO.
