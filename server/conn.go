@@ -54,19 +54,12 @@ type conn struct {
 	handshaking  atomic.Bool // the TLS handshake is not over
 	limits       *connLimits // those in force
 	lastActive   time.Time   // when bytes last arrived
-	traffic      int         // bytes of input and output since it took a turn or waited for input
-	owed         int         // what long commands count for since it has stepped aside for them
-	waits        int         // of the socket, when traffic was last changed
+	pace         pace
+	buffers      buffers
 	streamed     int64       // of the session, at the last flush
-	turn         chan struct{}
 	hasDeadline  bool        // a read deadline is set
 	subscribed   bool        // the output limit is the one of subscribers
 	blockTimer   *time.Timer // the timeout of a blocked command; may be nil
-
-	batches     atomic.Uint32 // number of batches run
-	bufferBytes atomic.Int64  // size of the buffers, between batches
-	lastBatches uint32        // of trimIdle: batches at its last call
-	trim        atomic.Bool   // set by another goroutine: release the buffers
 
 	pipelines bool // the last batch was a pipeline, so the next may well be one
 
@@ -74,6 +67,22 @@ type conn struct {
 
 	onRead func(n int) bool // handleRead, bound once
 	done   bool             // handleRead found that the connection is to close
+}
+
+// buffers is what trimIdle knows of a connection's buffers.
+type buffers struct {
+	batches     atomic.Uint32 // number of batches run
+	lastBatches uint32        // at trimIdle's last call
+	bytes       atomic.Int64  // size of the buffers, between batches
+	trim        atomic.Bool   // set by another goroutine: release them
+}
+
+// isIdle reports, for trimIdle, whether no batch has run since it was called last.
+func (b *buffers) isIdle() bool {
+	batches := b.batches.Load()
+	idle := batches == b.lastBatches
+	b.lastBatches = batches
+	return idle
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
@@ -101,14 +110,13 @@ func (c *conn) serve() {
 		Kill: c.out.abort, Wake: c.wake, Streams: true, KeepsArgs: c.server.intercept == nil,
 		Arrived:  c.out.socket.arrived,
 		Await:    func(before int64) bool { return c.out.socket.awaitEarlier(before, c.server.orderTimeout) },
-		Buffers:  func() engine.Buffers { return c.buffers(true) },
+		Buffers:  func() engine.Buffers { return c.sizes(true) },
 		Forwards: true,
 	})
-	c.out.waitDurable, c.out.logPanic = c.session.WaitDurable, c.logPanic
-	c.out.count, c.out.queued = c.session.CountWritten, c.session.CountOutput
+	c.out.owner = c
 	c.setOutputLimit()
 	c.in = newReader(c.limits.reader(c.session.Authenticated()))
-	c.session.Publish(c.buffers(false))
+	c.session.Publish(c.sizes(false))
 	shaken := c.out.tls == nil
 	if !shaken {
 		c.survives(func() { shaken = c.shakeHands() })
@@ -169,10 +177,7 @@ func (c *conn) filled(n int) {
 	c.in.filled(n)
 	if n > 0 {
 		c.session.CountRead(n)
-		if waits := c.out.socket.waited(); waits != c.waits {
-			c.waits, c.traffic = waits, 0
-		}
-		c.traffic += n
+		c.pace.received(n, c.out.socket.waited())
 	}
 }
 
@@ -211,7 +216,7 @@ func (c *conn) batch() bool {
 			break
 		}
 		open = c.appendReply(reply)
-		if c.owed += c.session.TakeLongArgs() * argBytes; c.owed >= turnBytes {
+		if c.pace.owed += c.session.TakeLongArgs() * argBytes; c.pace.owed >= turnBytes {
 			c.stepAside()
 		}
 	}
@@ -221,7 +226,7 @@ func (c *conn) batch() bool {
 		c.out.buf = c.out.buf[:0]
 	}
 	open = open && c.deliver()
-	c.traffic += len(c.out.buf)
+	c.pace.traffic += len(c.out.buf)
 	c.session.EndCall()
 	if c.pipelines {
 		// Let other connections run their commands, so that all send their replies together and the client is
@@ -268,7 +273,7 @@ func (c *conn) appendReply(reply resp.Value) bool {
 	}
 	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
 		c.session.EndCall()
-		c.traffic += len(c.out.buf)
+		c.pace.traffic += len(c.out.buf)
 		if open = c.flush() && open; !c.out.sent {
 			c.session.EnforceClientMemory() // a long pipeline may ask for any amount
 		}
@@ -286,9 +291,9 @@ func (c *conn) appendReply(reply resp.Value) bool {
 // sendLong sends a reply that is in blocks, or made while it is sent, behind those collected. It reports
 // whether the connection stays open.
 func (c *conn) sendLong(reply io.WriterTo) bool {
-	c.traffic += len(c.out.buf)
+	c.pace.traffic += len(c.out.buf)
 	if blocks, ok := reply.(*resp.Blocks); ok {
-		c.traffic += blocks.Size()
+		c.pace.traffic += blocks.Size()
 	}
 	open := c.out.stream(reply)
 	if !c.out.sent {
@@ -320,8 +325,8 @@ func (c *conn) flush() bool {
 
 // yield waits for another turn if the connection has been busy for long.
 func (c *conn) yield() {
-	if c.traffic >= turnBytes {
-		c.takeTurns(1)
+	if c.pace.traffic >= turnBytes {
+		c.pace.takeTurns(c.server.turns.Load(), 1)
 	}
 }
 
@@ -329,24 +334,8 @@ func (c *conn) yield() {
 // always each of a pipeline's commands would then wait for the disk.
 func (c *conn) stepAside() {
 	c.session.EndCall()
-	c.takeTurns(min(c.owed/turnBytes, maxTurns))
-	c.owed = 0
-}
-
-// takeTurns waits for n turns. In one, others run what has arrived, and their clients' next requests arrive
-// only then.
-func (c *conn) takeTurns(n int) {
-	c.traffic = 0
-	turns := c.server.turns.Load()
-	if turns == nil {
-		return
-	}
-	if c.turn == nil {
-		c.turn = make(chan struct{}, 1)
-	}
-	for range n {
-		turns.wait(c.turn)
-	}
+	c.pace.takeTurns(c.server.turns.Load(), min(c.pace.owed/turnBytes, maxTurns))
+	c.pace.owed = 0
 }
 
 // rejectInput answers input that ends the connection.
@@ -389,17 +378,17 @@ func (c *conn) updateLimits() {
 }
 
 // countBuffers records the size of the buffers for trimIdle.
-func (c *conn) countBuffers() { c.bufferBytes.Store(int64(c.in.memory() + cap(c.out.buf))) }
+func (c *conn) countBuffers() { c.buffers.bytes.Store(int64(c.in.memory() + cap(c.out.buf))) }
 
 func (c *conn) publish() {
-	c.batches.Add(1)
+	c.buffers.batches.Add(1)
 	c.countBuffers()
-	c.session.Publish(c.buffers(false))
+	c.session.Publish(c.sizes(false))
 }
 
-// buffers returns the sizes that CLIENT LIST reports. running says whether a
+// sizes returns what CLIENT LIST reports of the buffers. running says whether a
 // command runs, or the connection is between two batches.
-func (c *conn) buffers(running bool) engine.Buffers {
+func (c *conn) sizes(running bool) engine.Buffers {
 	used, unused := c.in.queryBuffer(running)
 	return engine.Buffers{Query: used, QueryFree: unused, Memory: c.in.memory() + cap(c.out.buf)}
 }

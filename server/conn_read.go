@@ -12,11 +12,11 @@ var errShuttingDown = errors.New("server is shutting down")
 func (c *conn) read() (int, error) {
 	for {
 		c.updateLimits()
-		if c.trim.Swap(false) {
+		if c.buffers.trim.Swap(false) {
 			c.in.release()
 			c.out.buf = nil
 			c.countBuffers()
-			c.session.SetBufferBytes(int(c.bufferBytes.Load()))
+			c.session.SetBufferBytes(int(c.buffers.bytes.Load()))
 		}
 		if until := c.idleDeadline(); c.hasDeadline || !until.IsZero() {
 			c.nc.SetReadDeadline(until)
@@ -28,7 +28,7 @@ func (c *conn) read() (int, error) {
 		if c.shuttingDown.Load() {
 			return 0, errShuttingDown
 		}
-		if c.trim.Load() || c.server.limits.Load() != c.limits {
+		if c.buffers.trim.Load() || c.server.limits.Load() != c.limits {
 			continue
 		}
 		n, err := c.readWaiting()
@@ -64,8 +64,8 @@ func (c *conn) handleRead(n int) bool {
 
 // hasPendingWork reports whether read has anything to do before it blocks.
 func (c *conn) hasPendingWork() bool {
-	return c.hasDeadline || c.limits.idle > 0 || c.server.limits.Load() != c.limits || c.trim.Load() ||
-		c.shuttingDown.Load() || c.session.Ready() || c.session.Blocked() != nil
+	return c.hasDeadline || c.limits.idle > 0 || c.server.limits.Load() != c.limits ||
+		c.buffers.trim.Load() || c.shuttingDown.Load() || c.session.Ready() || c.session.Blocked() != nil
 }
 
 // idleDeadline returns when timeout disconnects the client, or zero if it does not.

@@ -38,12 +38,12 @@ func (s *Server) dialMaster(addr string, stop <-chan struct{}) (io.ReadWriteClos
 
 // secure makes the handshake of a client.
 func (s *Server) secure(ctx context.Context, nc net.Conn) (*masterConn, error) {
-	if s.tlsClient.Load() == nil { // no Listen, or CONFIG SET tls-replication is under way
-		if err := s.loadTLS(); err != nil {
+	if s.tls.client.Load() == nil { // no Listen, or CONFIG SET tls-replication is under way
+		if err := s.ReloadTLS(); err != nil {
 			return nil, err
 		}
 	}
-	c := tls.Client(nc, s.tlsClient.Load())
+	c := tls.Client(nc, s.tls.client.Load())
 	return &masterConn{c}, c.HandshakeContext(ctx)
 }
 

@@ -16,4 +16,4 @@ func (s *Server) ExtendOrderTimeout() { s.orderTimeout = testTimeout }
 
 // SetHandshakeTimeout bounds TLS handshakes. It must be called before there are
 // connections.
-func (s *Server) SetHandshakeTimeout(d time.Duration) { s.tlsTimeout = d }
+func (s *Server) SetHandshakeTimeout(d time.Duration) { s.tls.timeout = d }

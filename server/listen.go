@@ -16,7 +16,7 @@ import (
 // is one line. It registers the TCP listeners to follow CONFIG SET.
 func (s *Server) listen(freePort bool) error {
 	cfg := s.cfg
-	if err := s.loadTLS(); err != nil {
+	if err := s.ReloadTLS(); err != nil {
 		return err
 	}
 	for _, wanted := range s.portsAtStart(freePort) {
@@ -24,10 +24,7 @@ func (s *Server) listen(freePort bool) error {
 		if err != nil {
 			return err
 		}
-		s.tcpListeners = append(s.tcpListeners, listeners...)
-		for _, l := range listeners {
-			s.listeners = append(s.listeners, l.Listener)
-		}
+		s.listeners = append(s.listeners, listeners...)
 	}
 	path := cfg.String("unixsocket")
 	if path != "" {
@@ -35,7 +32,7 @@ func (s *Server) listen(freePort bool) error {
 		if err != nil {
 			return err
 		}
-		s.listeners = append(s.listeners, l)
+		s.listeners = append(s.listeners, listener{Listener: l})
 	}
 	if len(s.listeners) == 0 {
 		if len(s.portsAtStart(freePort)) > 0 {
@@ -79,7 +76,10 @@ func (s *Server) tellsPort() bool {
 
 // setChosenPorts sets the directives to the ports that the system chose.
 func (s *Server) setChosenPorts() error {
-	for _, l := range s.tcpListeners {
+	for _, l := range s.listeners {
+		if !l.isOfBind() {
+			continue
+		}
 		directive, port := "port", int64(l.Addr().(*net.TCPAddr).Port)
 		if l.addr.tls {
 			directive = "tls-port"
@@ -94,11 +94,14 @@ func (s *Server) setChosenPorts() error {
 	return nil
 }
 
-// A tcpListener is a listener at one of the addresses of bind.
-type tcpListener struct {
+// A listener is one of the server's. addr is zero unless it is at one of the addresses of bind.
+type listener struct {
 	net.Listener
 	addr address
 }
+
+// isOfBind reports whether the listener follows the directives bind, port and tls-port.
+func (l listener) isOfBind() bool { return l.addr.word != "" }
 
 // An address is one address of bind, as it stands there, and the port.
 type address struct {
@@ -107,7 +110,7 @@ type address struct {
 	tls  bool // connections are over TLS
 }
 
-func closeAll(listeners []tcpListener) {
+func closeAll(listeners []listener) {
 	for _, l := range listeners {
 		l.Close()
 	}
@@ -118,7 +121,7 @@ func closeAll(listeners []tcpListener) {
 const freePortTries = 10
 
 // listenTCP opens every address at one port, or at the same free port if port is 0.
-func (s *Server) listenTCP(words []string, at address) ([]tcpListener, error) {
+func (s *Server) listenTCP(words []string, at address) ([]listener, error) {
 	for try := 1; ; try++ {
 		listeners, err := s.listenAll(words, at)
 		if err == nil {
@@ -132,7 +135,7 @@ func (s *Server) listenTCP(words []string, at address) ([]tcpListener, error) {
 }
 
 // listenAll also returns the opened listeners if it fails.
-func (s *Server) listenAll(words []string, at address) (listeners []tcpListener, err error) {
+func (s *Server) listenAll(words []string, at address) (listeners []listener, err error) {
 	for _, at.word = range words {
 		l, err := s.listenAt(at)
 		if err != nil {
@@ -143,7 +146,7 @@ func (s *Server) listenAll(words []string, at address) (listeners []tcpListener,
 		}
 		// The system chooses once, for all addresses.
 		at.port = int64(l.Addr().(*net.TCPAddr).Port)
-		listeners = append(listeners, tcpListener{l, at})
+		listeners = append(listeners, listener{l, at})
 	}
 	return listeners, nil
 }
@@ -170,7 +173,7 @@ func (s *Server) listenAt(a address) (net.Listener, error) {
 		_ = raw.Control(enableTimestamps)
 	}
 	if a.tls {
-		l = &tlsListener{l, &s.tlsConfig}
+		l = &tlsListener{l, &s.tls.server}
 	}
 	return l, nil
 }

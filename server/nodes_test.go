@@ -132,7 +132,7 @@ func (r *nodesRun) jump(n *node, d time.Duration) {
 var untilText = regexp.MustCompile(`^/(.+)/ ([a-z0-9]+): (.+)$`)
 
 // untilReply sends a command until its reply matches. Clocks of ours that may, move ahead meanwhile. Beside a
-// redis-server, which confirms what it has once in a second of its own, they move ten times as fast as it does,
+// redis-server, which confirms what it has once a second of its own, they move ten times as fast as it does,
 // not hundreds of times: its silence would pass for an end.
 func (r *nodesRun) untilReply(text string, jump time.Duration) {
 	m := untilText.FindStringSubmatch(text)

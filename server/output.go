@@ -24,31 +24,32 @@ const queueBlock = 64 << 10
 //
 // buf, append, flush and stream belong to the connection's goroutine.
 type output struct {
-	nc          net.Conn
-	socket      *socket      // nil if every write to nc may block
-	tls         *tlsConn     // nc, if it is over TLS
-	buf         []byte       // replies of the current batch
-	sent        bool         // the last flush of replies sent all of them
-	count       func(n int)  // called with the bytes written, on any goroutine; may be nil
-	queued      func(n int)  // called with the change of the bytes that wait, on any goroutine; may be nil
-	waitDurable func() error // blocks until buf may be sent; after an error it must not be; may be nil
-
-	logPanic func(p any) // may be nil
+	nc     net.Conn
+	socket *socket  // nil if every write to nc may block
+	tls    *tlsConn // nc, if it is over TLS
+	buf    []byte   // replies of the current batch
+	sent   bool     // the last flush of replies sent all of them
+	owner  *conn    // whose session counts what is written and what waits; nil: nobody's
 
 	mu            sync.Mutex
-	limit         config.OutputBufferLimit // protected by mu, as are the fields below
-	queue         []part                   // to be written after writingBytes, in order
-	queuedBytes   int                      // in queue
-	writingBytes  int                      // bytes that the pump is writing
-	reportedBytes int                      // the sum of both, as passed to queued
-	pumping       bool                     // the pump is running
-	pumpDone      *sync.Cond               // signalled when pumping ends
-	failed        bool                     // the connection is aborted
-	softSince     time.Time                // when the soft limit was reached; zero: it is not
-	softTimer     *time.Timer              // checks the limit again after the soft limit's seconds
-	overflowBytes int                      // bytes that were waiting when a limit was exceeded
-	lastWrite     time.Time                // when the pump last wrote something
-	writeTimeout  time.Duration            // of each of the pump's writes; 0: none
+	bound         outputBound   // protected by mu, as are the fields below
+	queue         []part        // to be written after writingBytes, in order
+	queuedBytes   int           // in queue
+	writingBytes  int           // bytes that the pump is writing
+	reportedBytes int           // the sum of both, as the session knows it
+	pumping       bool          // the pump is running
+	pumpDone      *sync.Cond    // signalled when pumping ends
+	failed        bool          // the connection is aborted
+	lastWrite     time.Time     // when the pump last wrote something
+	writeTimeout  time.Duration // of each of the pump's writes; 0: none
+}
+
+// An outputBound is client-output-buffer-limit, and what has become of it.
+type outputBound struct {
+	limit     config.OutputBufferLimit
+	softSince time.Time   // when the soft limit was reached; zero: it is not
+	softTimer *time.Timer // checks the limit again after the soft limit's seconds
+	exceeded  int         // bytes that were waiting when a limit was exceeded; 0: none was
 }
 
 func (o *output) append(b []byte) { o.buf = append(o.buf, b...) }
@@ -57,8 +58,8 @@ func (o *output) append(b []byte) { o.buf = append(o.buf, b...) }
 func (o *output) setLimit(limit config.OutputBufferLimit) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.limit = limit
-	o.stopSoftTimer() // its seconds may have changed
+	o.bound.limit = limit
+	o.bound.stopTimer() // its seconds may have changed
 	o.enforceLimit()
 }
 
@@ -69,10 +70,7 @@ func (o *output) flush() bool {
 		return true
 	}
 	o.sent = false
-	var durableErr error
-	if o.waitDurable != nil {
-		durableErr = o.waitDurable()
-	}
+	durableErr := o.waitDurable()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	rest := o.buf
@@ -97,9 +95,18 @@ func (o *output) flush() bool {
 	return !o.failed
 }
 
+// waitDurable blocks until replies may be sent. After an error they must not be.
+func (o *output) waitDurable() error {
+	if o.owner == nil {
+		return nil
+	}
+	return o.owner.session.WaitDurable()
+}
+
+// wrote counts bytes that were written.
 func (o *output) wrote(n int) {
-	if n > 0 && o.count != nil {
-		o.count(n)
+	if n > 0 && o.owner != nil {
+		o.owner.session.CountWritten(n)
 	}
 }
 
@@ -197,8 +204,8 @@ func (o *output) send(b []byte) {
 // reportQueued reports how the bytes that wait have changed. It requires that mu is
 // held.
 func (o *output) reportQueued() {
-	if now := o.queuedBytes + o.writingBytes; now != o.reportedBytes && o.queued != nil {
-		o.queued(now - o.reportedBytes)
+	if now := o.queuedBytes + o.writingBytes; now != o.reportedBytes && o.owner != nil {
+		o.owner.session.CountOutput(now - o.reportedBytes)
 		o.reportedBytes = now
 	}
 }
@@ -225,7 +232,7 @@ func (o *output) abortOverflow(waiting int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.failed {
-		o.overflowBytes = waiting
+		o.bound.exceeded = waiting
 		o.fail()
 	}
 }
@@ -233,27 +240,28 @@ func (o *output) abortOverflow(waiting int) {
 // enforceLimit aborts the connection if what is waiting exceeds the limit. It
 // requires that mu is held.
 func (o *output) enforceLimit() {
+	b := &o.bound
 	waiting := int64(o.queuedBytes + o.writingBytes)
 	reached := func(limit int64) bool { return limit > 0 && waiting >= limit }
-	if o.failed || !reached(o.limit.SoftBytes) {
-		o.softSince = time.Time{}
-		o.stopSoftTimer()
-	} else if o.softSince.IsZero() {
-		o.softSince = time.Now()
+	if o.failed || !reached(b.limit.SoftBytes) {
+		b.softSince = time.Time{}
+		b.stopTimer()
+	} else if b.softSince.IsZero() {
+		b.softSince = time.Now()
 	}
-	softTimeout := time.Duration(min(o.limit.SoftSeconds, int64(maxTimeout/time.Second))) * time.Second
+	softTimeout := time.Duration(min(b.limit.SoftSeconds, int64(maxTimeout/time.Second))) * time.Second
 	switch {
 	case o.failed:
-	case reached(o.limit.HardBytes), !o.softSince.IsZero() && time.Since(o.softSince) >= softTimeout:
-		o.overflowBytes = int(waiting)
+	case reached(b.limit.HardBytes), !b.softSince.IsZero() && time.Since(b.softSince) >= softTimeout:
+		b.exceeded = int(waiting)
 		o.fail()
-		o.stopSoftTimer()
-	case !o.softSince.IsZero() && o.softTimer == nil:
+		b.stopTimer()
+	case !b.softSince.IsZero() && b.softTimer == nil:
 		// A client that is silent must be noticed too.
-		o.softTimer = time.AfterFunc(softTimeout-time.Since(o.softSince), func() {
+		b.softTimer = time.AfterFunc(softTimeout-time.Since(b.softSince), func() {
 			o.mu.Lock()
 			defer o.mu.Unlock()
-			o.softTimer = nil
+			b.softTimer = nil
 			o.enforceLimit()
 		})
 	}
@@ -262,10 +270,10 @@ func (o *output) enforceLimit() {
 // maxTimeout replaces every longer timeout, so that a Duration does not overflow.
 const maxTimeout = 100 * 365 * 24 * time.Hour
 
-func (o *output) stopSoftTimer() {
-	if o.softTimer != nil {
-		o.softTimer.Stop()
-		o.softTimer = nil
+func (b *outputBound) stopTimer() {
+	if b.softTimer != nil {
+		b.softTimer.Stop()
+		b.softTimer = nil
 	}
 }
 
@@ -281,7 +289,7 @@ func (o *output) lastWriteTime() time.Time {
 func (o *output) overflow() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.overflowBytes
+	return o.bound.exceeded
 }
 
 // setWriteDeadline renews the deadline of the next write. It requires that mu is
@@ -312,7 +320,7 @@ func (o *output) close() {
 	defer o.mu.Unlock()
 	o.failed = true
 	o.nc.Close()
-	o.stopSoftTimer()
+	o.bound.stopTimer()
 	for o.pumping {
 		o.pumpDone.Wait()
 	}

@@ -72,7 +72,7 @@ func (o *output) flushDurable() bool {
 	if len(o.buf) > 0 {
 		return o.flush()
 	}
-	if o.waitDurable == nil || o.waitDurable() == nil {
+	if o.waitDurable() == nil {
 		return true
 	}
 	o.mu.Lock()
@@ -99,9 +99,8 @@ var errPanicked = errors.New("panic")
 func (o *output) writeStream(s io.WriterTo) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			if err = errPanicked; o.logPanic != nil {
-				o.logPanic(p)
-			}
+			err = errPanicked
+			o.owner.logPanic(p)
 		}
 	}()
 	_, err = s.WriteTo(pumpWriter{o})

@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"net"
 	"slices"
 )
 
@@ -21,11 +20,14 @@ var (
 // them.
 func (s *Server) rebind(refusal error) error {
 	s.mu.Lock()
-	old := slices.Clone(s.tcpListeners)
+	old := slices.Clone(s.listeners)
 	s.mu.Unlock()
-	var kept, left []tcpListener
+	var kept, left []listener
 	wanted := s.wantedAddresses()
 	for _, b := range old {
+		if !b.isOfBind() {
+			continue
+		}
 		if slices.Contains(wanted, b.addr) {
 			kept = append(kept, b)
 		} else {
@@ -33,7 +35,7 @@ func (s *Server) rebind(refusal error) error {
 		}
 	}
 	missing := slices.DeleteFunc(wanted, func(a address) bool {
-		return slices.ContainsFunc(kept, func(b tcpListener) bool { return b.addr == a })
+		return slices.ContainsFunc(kept, func(b listener) bool { return b.addr == a })
 	})
 	opened, err := s.openAll(missing)
 	if isInUse(err) && len(left) > 0 {
@@ -71,7 +73,7 @@ func (s *Server) wantedAddresses() []address {
 	return out
 }
 
-func addressesOf(listeners []tcpListener) []address {
+func addressesOf(listeners []listener) []address {
 	out := make([]address, len(listeners))
 	for i, b := range listeners {
 		out[i] = b.addr
@@ -80,8 +82,8 @@ func addressesOf(listeners []tcpListener) []address {
 }
 
 // openAll opens every address, or none if it returns an error.
-func (s *Server) openAll(addresses []address) ([]tcpListener, error) {
-	var out []tcpListener
+func (s *Server) openAll(addresses []address) ([]listener, error) {
+	var out []listener
 	for _, a := range addresses {
 		l, err := s.listenAt(a)
 		if err != nil {
@@ -89,33 +91,27 @@ func (s *Server) openAll(addresses []address) ([]tcpListener, error) {
 			return nil, err
 		}
 		if l != nil {
-			out = append(out, tcpListener{l, a})
+			out = append(out, listener{l, a})
 		}
 	}
 	return out, nil
 }
 
-// replace makes now the TCP listeners. Old ones that are not among
-// them are already closed.
-func (s *Server) replace(now []tcpListener) {
+// replace makes now the listeners of bind. Old ones that are not among them are already closed.
+func (s *Server) replace(now []listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.isClosing() {
 		closeAll(now)
 		return
 	}
-	before := s.tcpListeners
-	s.tcpListeners = now
-	s.listeners = slices.DeleteFunc(s.listeners, func(l net.Listener) bool {
-		return contains(before, l) && !contains(now, l)
+	before := slices.Clone(s.listeners)
+	s.listeners = slices.DeleteFunc(s.listeners, func(l listener) bool {
+		return l.isOfBind() && !slices.Contains(now, l)
 	})
-	for _, b := range now {
-		if !contains(before, b.Listener) {
-			s.add(b.Listener)
+	for _, l := range now {
+		if !slices.Contains(before, l) {
+			s.add(l)
 		}
 	}
-}
-
-func contains(listeners []tcpListener, l net.Listener) bool {
-	return slices.ContainsFunc(listeners, func(b tcpListener) bool { return b.Listener == l })
 }

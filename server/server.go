@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -69,33 +68,63 @@ type Server struct {
 	cfg           *config.View
 	log           *slog.Logger // Options.Log, limited by loglevel
 	engine        *engine.Engine
+	own           *ownEngine // nil: the engine was passed in Options
 	intercept     Intercept
 	faults        *faults.Set // nil unless something may intercept commands
 	noCron        bool
 	lingerTimeout time.Duration // of connections; see the constant
 	orderTimeout  time.Duration // see the constant
-	tlsTimeout    time.Duration // handshakeTimeout
-	ownsEngine    bool          // the engine was not passed in Options
+	tls           tlsConfigs
 
-	mu           sync.Mutex            // the innermost lock: its holder acquires no other and does not block
-	listeners    []net.Listener        // protected by mu; includes tcpListeners
-	tcpListeners []tcpListener         // protected by mu: those of bind, port and tls-port
-	conns        map[*conn]struct{}    // protected by mu
-	turns        atomic.Pointer[turns] // nil without listeners of the system
-	serving      bool                  // protected by mu: Serve was called
-	closed       bool                  // protected by mu: no more connections are accepted
+	mu        sync.Mutex            // the innermost lock: its holder acquires no other and does not block
+	listeners []listener            // protected by mu
+	conns     map[*conn]struct{}    // protected by mu
+	turns     atomic.Pointer[turns] // nil without listeners of the system
+	serving   bool                  // protected by mu: Serve was called
+	done      chan struct{}         // closed when shutdown begins, under mu: no more connections are accepted
 
-	upstream    *upstream.Upstream // nil: there is none
-	limiter     *zlimit.Limiter    // the same engine, without the network
-	closeEngine sync.Once          // closes an engine that the server owns
-	loadFailed  atomic.Bool        // the files of Disk could not be loaded
-	loaded      chan struct{}      // closed when they are
-	done        chan struct{}      // closed when shutdown begins
-	wg          sync.WaitGroup     // connections, accept loops, cron and loading
-	limits      atomic.Pointer[connLimits]
-	tlsMu       sync.Mutex                 // held while tlsConfig and tlsClient are made
-	tlsConfig   atomic.Pointer[tls.Config] // of new connections over TLS; nil: none was needed yet
-	tlsClient   atomic.Pointer[tls.Config] // of new connections to a master; nil: none was needed yet
+	limiter *zlimit.Limiter // the same engine, without the network
+	loading loading
+	wg      sync.WaitGroup // connections, accept loops, cron and loading
+	limits  atomic.Pointer[connLimits]
+}
+
+// An ownEngine is what ends with a server that has made its engine.
+type ownEngine struct {
+	engine   *engine.Engine
+	upstream *upstream.Upstream // nil: there is none
+	once     sync.Once
+}
+
+// close closes the engine and its upstream. Only the first call returns their errors.
+func (o *ownEngine) close() (err error) {
+	o.once.Do(func() {
+		err = o.engine.Close()
+		if o.upstream != nil {
+			err = errors.Join(err, o.upstream.Close())
+		}
+	})
+	return err
+}
+
+// loading is the state of the files of Disk.
+type loading struct {
+	failed atomic.Bool
+	done   chan struct{} // closed when they are loaded
+}
+
+// load loads the files of an engine. It calls ready when that takes time, or has ended.
+func (l *loading) load(o *ownEngine, ready func()) (err error) {
+	defer ready()
+	if o != nil {
+		err = o.engine.Load(ready)
+	}
+	if err != nil {
+		l.failed.Store(true)
+		return err
+	}
+	close(l.done)
+	return nil
 }
 
 // Listen returns a server on the listeners that the configuration asks for. It
@@ -118,7 +147,7 @@ func Listen(o Options) (*Server, error) {
 
 // start opens what Serve needs.
 func (s *Server) start(freePort bool) error {
-	if s.ownsEngine {
+	if s.own != nil {
 		if err := s.engine.LoadUsers(); err != nil {
 			return err
 		}
@@ -146,11 +175,12 @@ func New(o Options) *Server {
 	cfg := o.Config.View()
 	s := &Server{
 		cfg: cfg, log: engine.Logger(cfg, o.Log), intercept: o.Intercept, noCron: o.NoCron,
-		lingerTimeout: lingerTimeout, orderTimeout: orderTimeout, tlsTimeout: handshakeTimeout,
+		lingerTimeout: lingerTimeout, orderTimeout: orderTimeout, tls: tlsConfigs{timeout: handshakeTimeout},
 		conns: make(map[*conn]struct{}),
-		done:  make(chan struct{}), loaded: make(chan struct{}),
+		done:  make(chan struct{}), loading: loading{done: make(chan struct{})},
 	}
 	if s.engine = o.Engine; s.engine == nil {
+		s.own = &ownEngine{}
 		s.engine = engine.New(engine.Options{
 			Upstream: s.openUpstream(),
 			Config:   o.Config,
@@ -177,7 +207,7 @@ func New(o Options) *Server {
 			},
 			FreeMemory: debug.FreeOSMemory,
 		})
-		s.ownsEngine = true
+		s.own.engine = s.engine
 	}
 	if o.Intercept != nil || s.cfg.String("enable-debug-command") != "no" {
 		s.faults = s.engine.Faults()
@@ -199,16 +229,16 @@ func after(ms int64, fn func()) (stop func()) {
 func (s *Server) Add(l net.Listener) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.isClosing() {
 		l.Close()
 		return net.ErrClosed
 	}
-	s.add(l)
+	s.add(listener{Listener: l})
 	return nil
 }
 
 // add adds a listener. It requires that mu is held.
-func (s *Server) add(l net.Listener) {
+func (s *Server) add(l listener) {
 	s.listeners = append(s.listeners, l)
 	if s.serving {
 		s.wg.Go(func() { s.accept(l) })
@@ -252,7 +282,7 @@ func (s *Server) Addr() net.Addr {
 func (s *Server) TLSAddr() net.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.tcpListeners {
+	for _, l := range s.listeners {
 		if l.addr.tls {
 			return l.Addr()
 		}
@@ -271,11 +301,11 @@ func (s *Server) Port() int {
 
 // LoadFailed reports whether the server ends because the files of its directory
 // could not be loaded. Serve returns the error.
-func (s *Server) LoadFailed() bool { return s.loadFailed.Load() }
+func (s *Server) LoadFailed() bool { return s.loading.failed.Load() }
 
 // Loaded returns a channel that is closed when Serve has loaded the files, so that
 // clients no longer get LOADING.
-func (s *Server) Loaded() <-chan struct{} { return s.loaded }
+func (s *Server) Loaded() <-chan struct{} { return s.loading.done }
 
 // Ending returns a channel that is closed when shutdown begins, by Close or by a
 // client's SHUTDOWN.
@@ -289,22 +319,15 @@ func (s *Server) Serve() error {
 	s.mu.Lock()
 	s.serving = true
 	var loadErr error
-	if !s.closed {
+	if !s.isClosing() {
 		// Connections are accepted as soon as loading takes time, or has ended: if
 		// there is nothing to load, no client sees LOADING.
 		ready := make(chan struct{})
 		markReady := sync.OnceFunc(func() { close(ready) })
 		s.wg.Go(func() {
-			defer markReady()
-			if s.ownsEngine {
-				loadErr = s.engine.Load(markReady)
-			}
-			if loadErr != nil {
-				s.loadFailed.Store(true)
+			if loadErr = s.loading.load(s.own, markReady); loadErr != nil {
 				go func() { _ = s.Close() }()
-				return
 			}
-			close(s.loaded)
 		})
 		for _, l := range s.listeners {
 			s.wg.Go(func() {
@@ -357,7 +380,7 @@ func (s *Server) admit(nc net.Conn) {
 	maxClients := s.cfg.Int("maxclients")
 	s.mu.Lock()
 	full := int64(len(s.conns)) >= maxClients
-	closed := s.closed
+	closed := s.isClosing()
 	if !full && !closed {
 		s.conns[c] = struct{}{}
 		s.wg.Add(1)
@@ -438,12 +461,10 @@ func (s *Server) trimIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		batches := c.batches.Load()
-		if batches == c.lastBatches && c.bufferBytes.Load() > minTrim {
-			c.trim.Store(true)
+		if c.buffers.isIdle() && c.buffers.bytes.Load() > minTrim {
+			c.buffers.trim.Store(true)
 			c.wake()
 		}
-		c.lastBatches = batches
 	}
 }
 
@@ -464,10 +485,9 @@ func (s *Server) isClosing() bool {
 // does not return delays it forever.
 func (s *Server) Close() error {
 	s.mu.Lock()
-	if !s.closed {
-		s.closed = true
+	if !s.isClosing() {
 		close(s.done)
-		if s.ownsEngine {
+		if s.own != nil {
 			s.engine.End()
 		}
 		for _, l := range s.listeners {
@@ -483,13 +503,8 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	s.wg.Wait()
 	err := s.limiter.Close()
-	if s.ownsEngine {
-		s.closeEngine.Do(func() {
-			err = errors.Join(err, s.engine.Close())
-			if s.upstream != nil {
-				err = errors.Join(err, s.upstream.Close())
-			}
-		})
+	if s.own != nil {
+		err = errors.Join(err, s.own.close())
 	}
 	s.cfg.End()
 	return err

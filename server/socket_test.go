@@ -343,7 +343,7 @@ func TestSoftLimitResets(t *testing.T) {
 	state := func() (over, timer bool) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		return !o.softSince.IsZero(), o.softTimer != nil
+		return !o.bound.softSince.IsZero(), o.bound.softTimer != nil
 	}
 	over, timer := state()
 	require.True(t, over)
@@ -442,12 +442,12 @@ func TestIdleConnectionsReleaseMemory(t *testing.T) {
 	bulk := fmt.Sprintf("$%d\r\n%s\r\n", size, strings.Repeat("x", size))
 	converse("*2\r\n$4\r\nECHO\r\n"+bulk+"PING ha", bulk)
 	c := firstConn(s)
-	for end := time.Now().Add(testTimeout); c.bufferBytes.Load() <= minTrim; runtime.Gosched() {
+	for end := time.Now().Add(testTimeout); c.buffers.bytes.Load() <= minTrim; runtime.Gosched() {
 		require.True(t, time.Now().Before(end), "no batch has ended")
 	}
 	s.trimIdle() // it has run a batch since the last call
-	require.Greater(t, c.bufferBytes.Load(), int64(minTrim))
-	for end := time.Now().Add(testTimeout); c.bufferBytes.Load() > minTrim; runtime.Gosched() {
+	require.Greater(t, c.buffers.bytes.Load(), int64(minTrim))
+	for end := time.Now().Add(testTimeout); c.buffers.bytes.Load() > minTrim; runtime.Gosched() {
 		require.True(t, time.Now().Before(end), "memory is not released")
 		s.trimIdle()
 	}

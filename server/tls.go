@@ -3,6 +3,9 @@ package server
 import (
 	"crypto/tls"
 	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zlimit/zlimit/config"
@@ -23,19 +26,27 @@ var tlsDirectives = []string{
 	"tls-client-cert-file", "tls-client-key-file", "tls-client-key-file-pass", "tls-replication",
 }
 
-// loadTLS makes the configurations of new connections over TLS, those of clients and
-// those to a master, if tls-port or tls-replication asks for it. If it fails, those
-// before stay. Connections keep what they have.
-func (s *Server) loadTLS() error {
-	s.tlsMu.Lock()
-	defer s.tlsMu.Unlock()
-	server, client, err := newTLS(s.cfg.Config)
+// tlsConfigs are the configurations of new connections over TLS.
+type tlsConfigs struct {
+	timeout time.Duration // of handshakes
+	mu      sync.Mutex    // held while the others are made
+
+	server atomic.Pointer[tls.Config] // nil: none was needed yet
+	client atomic.Pointer[tls.Config] // of connections to a master; nil: none was needed yet
+}
+
+// load makes the configurations of new connections, if tls-port or tls-replication asks for
+// it. If it fails, those before stay. Connections keep what they have.
+func (t *tlsConfigs) load(c *config.Config, log *slog.Logger) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	server, client, err := newTLS(c)
 	if err != nil || server == nil {
 		return err
 	}
-	s.warnOfExpiry(server)
-	s.tlsConfig.Store(server)
-	s.tlsClient.Store(client)
+	warnOfExpiry(server, c.String("tls-cert-file"), log)
+	t.server.Store(server)
+	t.client.Store(client)
 	return nil
 }
 
@@ -68,26 +79,24 @@ func newTLS(c *config.Config) (server, client *tls.Config, err error) {
 
 // warnOfExpiry logs if clients will refuse the certificate. As with Redis that is no
 // error: a restart must not depend on it.
-func (s *Server) warnOfExpiry(c *tls.Config) {
+func warnOfExpiry(c *tls.Config, file string, log *slog.Logger) {
 	leaf, now := tlsconfig.Leaf(c), time.Now()
 	switch {
 	case now.After(leaf.NotAfter):
-		s.log.Warn("the certificate has expired", "tls-cert-file", s.cfg.String("tls-cert-file"),
-			"not-after", leaf.NotAfter)
+		log.Warn("the certificate has expired", "tls-cert-file", file, "not-after", leaf.NotAfter)
 	case now.Before(leaf.NotBefore):
-		s.log.Warn("the certificate is not valid yet", "tls-cert-file", s.cfg.String("tls-cert-file"),
-			"not-before", leaf.NotBefore)
+		log.Warn("the certificate is not valid yet", "tls-cert-file", file, "not-before", leaf.NotBefore)
 	}
 }
 
 // ReloadTLS reads the files of the TLS directives again. If it returns an error,
 // nothing has changed.
-func (s *Server) ReloadTLS() error { return s.loadTLS() }
+func (s *Server) ReloadTLS() error { return s.tls.load(s.cfg.Config, s.log) }
 
 // followTLS makes CONFIG SET apply the directives of TLS.
 func (s *Server) followTLS() {
 	apply := func() error {
-		if err := s.loadTLS(); err != nil {
+		if err := s.ReloadTLS(); err != nil {
 			s.log.Warn("the directives of TLS are not applied", "error", err)
 			return errTLS
 		}

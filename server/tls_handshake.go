@@ -15,7 +15,7 @@ const handshakeTimeout = 10 * time.Second
 // whether the client is served. As in Redis, the client exists already, in CLIENT
 // LIST and for CLIENT KILL and maxclients.
 func (c *conn) shakeHands() bool {
-	timeout := c.server.tlsTimeout
+	timeout := c.server.tls.timeout
 	if idle := c.limits.idle; idle > 0 {
 		timeout = min(timeout, idle)
 	}

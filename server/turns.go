@@ -95,7 +95,38 @@ func (s *Server) startTurns(l net.Listener) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed && s.turns.Load() == nil {
+	if !s.isClosing() && s.turns.Load() == nil {
 		s.turns.Store(newTurns())
+	}
+}
+
+// A pace is how much a connection has done since others had their turn.
+type pace struct {
+	traffic int           // bytes of input and output since it took a turn or waited for input
+	owed    int           // what long commands count for since it has stepped aside for them
+	waits   int           // of the socket, when traffic was last changed
+	turn    chan struct{} // its own, for turns.wait; made when it is needed
+}
+
+// received counts input. waits is how often the socket has waited for input.
+func (p *pace) received(n, waits int) {
+	if waits != p.waits {
+		p.waits, p.traffic = waits, 0
+	}
+	p.traffic += n
+}
+
+// takeTurns waits for n turns. In one, others run what has arrived, and their clients' next requests arrive
+// only then.
+func (p *pace) takeTurns(turns *turns, n int) {
+	p.traffic = 0
+	if turns == nil {
+		return
+	}
+	if p.turn == nil {
+		p.turn = make(chan struct{}, 1)
+	}
+	for range n {
+		turns.wait(p.turn)
 	}
 }

@@ -63,6 +63,6 @@ func (s *Server) openUpstream() engine.Upstream {
 	}
 	o.Log = s.log
 	o.Deliver = func(m upstream.Message) { s.engine.Deliver(m.Kind, m.Topic, m.Channel, m.Payload) }
-	s.upstream = upstream.Open(o)
-	return s.upstream
+	s.own.upstream = upstream.Open(o)
+	return s.own.upstream
 }
