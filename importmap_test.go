@@ -46,8 +46,7 @@ var mayImport = map[string][]string{
 	"limiter/httplimit":    {},
 	"server": {
 		"server/tlsconfig", root, "engine", "engine/faults", "upstream", "upstream/call",
-		"upstream/directives", "upstream/local",
-		"clock", "config", "logging", "persist/disk", "resp", "words",
+		"upstream/directives", "clock", "config", "logging", "persist/disk", "resp", "words",
 	},
 	"server/tlsconfig": {},
 	"server/pipe":      {},
@@ -60,9 +59,8 @@ var mayImport = map[string][]string{
 		"store", "store/effects", "upstream/call", "resp", "clock", "config", "logging", "words",
 	},
 	"upstream": {
-		"store", "upstream/call", "upstream/local", "upstream/ratelimit", "commands", "limiter", "resp",
+		"store", "upstream/call", "upstream/ratelimit", "commands", "limiter", "resp",
 	},
-	"upstream/local":      {"limiter"},
 	"upstream/call":       {"commands", "resp"},
 	"upstream/export":     {"upstream", "persist/rdb"},
 	"upstream/directives": {"config", "upstream"},

@@ -54,16 +54,7 @@ func routes() []route {
 		{name: "direct-16", flow: evalsha, keys: keys, quota: perMinute, pipeline: 16, direct: true},
 		{name: "alone", flow: rlAllow, keys: keys, quota: perMinute, pipeline: 1, alone: true},
 		{name: "alone-16", flow: rlAllow, keys: keys, quota: perMinute, pipeline: 16, alone: true},
-		{name: "denied", flow: rlAllow, keys: keys, quota: once, pipeline: 1},
-		{
-			name: "deny-cache", flow: rlAllow, keys: keys, quota: once, pipeline: 1,
-			flags: []string{"--rl-deny-cache", keyPrefix, "1000"}, floor: 1.1,
-		},
 		{name: "hot", flow: rlAllow, keys: 1, quota: hot, pipeline: 1, floor: 1.2},
-		{
-			name: "lease", flow: rlAllow, keys: 1, quota: hot, pipeline: 1,
-			flags: []string{"--rl-lease", keyPrefix, "10", "1000"}, floor: 2,
-		},
 	}
 }
 

@@ -78,20 +78,6 @@ var upstreamDirectives = []Directive{
 			"servers), and pairs of a prefix and the same for the keys with that prefix.",
 	},
 	{
-		Name: "rl-deny-cache", Kind: KindList, Immutable: true, Ours: true,
-		About: "Pairs of a prefix of keys and milliseconds: a decision about such a key that " +
-			"denies is answered without the upstream until a call like it can be admitted, but " +
-			"no longer than that time, after which what others have given back is noticed; " +
-			"empty: none.",
-	},
-	{
-		Name: "rl-lease", Kind: KindList, Immutable: true, Ours: true,
-		About: "Prefixes of keys, each with a percentage and milliseconds: a decision about " +
-			"such a key takes up to that share of the remaining units in advance, which the " +
-			"server grants for that time without the upstream, and which are lost until they " +
-			"leave the window if it does not; empty: none.",
-	},
-	{
 		Name: "upstream-announce", Kind: KindList, Immutable: true, Ours: true,
 		About: "Addresses, host:port, of the servers that CLUSTER SLOTS names to clients; " +
 			"empty: the address at which the client has reached this one.",

@@ -2,10 +2,8 @@ package server_test
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -20,9 +18,8 @@ import (
 //
 //	@gateway --name value   the server is the upstream of a gateway with the directives; connections go to
 //	                        the gateway, except for those whose names begin with "up"
-//	@trips                  the gateway's round trips to its upstream since the last time
 func TestCases(t *testing.T) {
-	files, err := scenario.Glob("testdata/cases/*.cases", "gateway", "trips")
+	files, err := scenario.Glob("testdata/cases/*.cases", "gateway")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
@@ -70,19 +67,8 @@ func newCasePlayer(t *testing.T, s scenario.Section) *scenario.Runner {
 		c, err := net.Dial("tcp", to.Addr().String())
 		return wireClient{newWire(c)}, err
 	}
-	last := 0
 	r.Own = map[string]func(string) ([]byte, error){
 		"gateway": func(string) ([]byte, error) { return nil, nil },
-		"trips": func(string) ([]byte, error) {
-			before := last
-			var err error
-			last, err = roundTrips(t, front)
-			return fmt.Appendf(nil, ":%d\r\n", last-before), err
-		},
 	}
 	return r
-}
-
-func roundTrips(t *testing.T, gateway *server.Server) (int, error) {
-	return strconv.Atoi(infoField(t, connect(t, gateway), "upstream_round_trips"))
 }

@@ -3,7 +3,6 @@ package server_test
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,14 +87,4 @@ func TestDecisionsOfOneKeyAreCombined(t *testing.T) {
 	require.LessOrEqual(t, trips, 3)
 	require.LessOrEqual(t, commands, 3+trips)
 	require.Equal(t, 7, commands+combined)
-}
-
-// requireTrips requires that a call makes a number of round trips, and a reply that begins so: waits
-// are in the gateway's time.
-func (g *gatewayRun) requireTrips(trips int, line, reply string) {
-	g.t.Helper()
-	var got string
-	made, _, _ := g.cost(func() { got = g.call(g.wire, line) })
-	require.True(g.t, strings.HasPrefix(got, reply), "%s: %s", line, got)
-	require.Equal(g.t, trips, made, line)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/upstream"
 	"github.com/zlimit/zlimit/upstream/directives"
-	"github.com/zlimit/zlimit/upstream/local"
 )
 
 // upstreamOptions returns the options that the directives give an upstream. ok is false if there is none.
@@ -26,11 +25,9 @@ func upstreamOptions(c *config.Config) (o upstream.Options, ok bool, err error) 
 	o.MaxUnits = c.Int("upstream-max-units")
 	o.Split = c.Bool("upstream-split")
 	o.Announce = c.Strings("upstream-announce")
-	var errs [4]error
+	var errs [2]error
 	o.Failure, errs[0] = upstream.ParseFailures(c.Strings("upstream-failure"))
 	o.WaitReplicas, o.WaitTimeout, errs[1] = parseWait(c.Strings("upstream-wait"))
-	o.Denials, errs[2] = local.ParseDenials(c.Strings("rl-deny-cache"))
-	o.Leases, errs[3] = local.ParseLeases(c.Strings("rl-lease"))
 	return o, true, errors.Join(errs[:]...)
 }
 

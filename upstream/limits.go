@@ -22,10 +22,9 @@ func (l *limits) init(u *Upstream) { l.upstream = u }
 
 // A decision is one call of a rate limit command.
 type decision struct {
-	call     *ratelimit.Call
-	ctx      commands.Ctx
-	question question
-	made     [1]call.Decided
+	call *ratelimit.Call
+	ctx  commands.Ctx
+	made [1]call.Decided
 }
 
 // note adds what was decided to what the engine counts. at is the index in the queue of a transaction.
@@ -89,7 +88,7 @@ func (d *decision) slot() (int, []byte) {
 	return slot, nil
 }
 
-// unit returns the unit of a call, or its reply: an error, or what is known without the upstream.
+// unit returns the unit of a call, or an error reply.
 func (l *limits) unit(c *call.Call, clustered bool) (*unit, []byte) {
 	d, refusal := l.parse(c, c.Cmd, c.Args)
 	if refusal != nil {
@@ -101,15 +100,11 @@ func (l *limits) unit(c *call.Call, clustered bool) (*unit, []byte) {
 			return nil, refusal
 		}
 	}
-	if known := l.upstream.locals.answer(c, d); known != nil {
-		return nil, known
-	}
 	return x, nil
 }
 
 // reply returns the command's reply for that of the function.
 func (l *limits) reply(x *unit) []byte {
-	l.upstream.locals.decided(x.limit, x.reply)
 	reply := x.limit.call.Reply(&x.limit.ctx, x.node.explainRefusal(x.reply))
 	x.limit.note(x.call, 0)
 	return encode(reply, x.call.Proto)

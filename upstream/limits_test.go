@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/upstream/call"
-	"github.com/zlimit/zlimit/upstream/local"
 )
 
 // A redis-server that does not let FUNCTION, or FCALL either, be called decides by scripts. One that lets no
@@ -97,29 +95,6 @@ func TestMaxUnits(t *testing.T) {
 	require.Equal(t, "-ERR actual must be at most upstream-max-units (100) above the estimate\r\n",
 		u.do("RL.SETTLE {r} x 111")[0])
 	require.Equal(t, "*2\r\n:110\r\n:100\r\n", u.do("RL.SETTLE {r} x 110")[0])
-}
-
-// TestMaxUnitsOfLeases: what is taken in advance counts, too.
-func TestMaxUnitsOfLeases(t *testing.T) {
-	t.Parallel()
-	r := startRedis(t)
-	leases, err := local.ParseLeases([]string{"hot", "100", "3600000"})
-	require.NoError(t, err)
-	u := open(t, "redis+single://"+r.Addr(), func(o *Options) { o.MaxUnits, o.Leases = 10, leases })
-	before := 0
-	for range 100 {
-		c := newCall("RL.ALLOW hot 1000 1h COST 2")
-		u.Run([]*call.Call{c})
-		require.Equal(t, "*5 :2 :T ", untimed(string(c.Reply))[:9])
-		reply, err := u.node(r.Addr()).ask("ZCARD", "hot")
-		require.NoError(t, err)
-		stored, err := strconv.Atoi(strings.Trim(string(reply), ":\r\n"))
-		require.NoError(t, err)
-		require.LessOrEqual(t, stored-before, 10, "units of one call")
-		before = stored
-	}
-	require.Less(t, u.locals.leased.Load(), int64(200))
-	require.Greater(t, u.locals.leased.Load(), int64(100))
 }
 
 // TestWaitOutlastsTimeout: the time for which replicas are waited for is not the node's time to answer. A

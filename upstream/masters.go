@@ -15,8 +15,6 @@ import (
 
 // runAlone runs a call on one node, or on all masters.
 func (u *Upstream) runAlone(c *call.Call) {
-	u.locals.changes(c)
-	defer u.locals.changes(c)
 	due := time.Now().Add(u.options.Timeout)
 	t := u.current(due)
 	if run := alone[c.Cmd.FullName()]; run != nil {

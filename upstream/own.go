@@ -156,8 +156,6 @@ func (u *Upstream) within(timeout time.Duration) (<-chan struct{}, func()) {
 
 // Await runs a call that may block, on a connection of its own. It returns soon after over is closed.
 func (u *Upstream) Await(c *call.Call, over <-chan struct{}) {
-	u.locals.changes(c)
-	defer u.locals.changes(c)
 	due := time.Now().Add(u.options.Timeout)
 	slot, ok := slotOf(c.Cmd.AppendKeys(nil, c.Args))
 	if !ok && u.current(due).kind == Cluster {
@@ -295,8 +293,6 @@ func (w *watch) drop() {
 // is aborted as if a key had changed.
 func (w *watch) run(c *call.Call) {
 	u := w.upstream
-	u.locals.changes(c)
-	defer u.locals.changes(c)
 	clustered := u.isCluster()
 	x, refusal := u.transaction(c, clustered)
 	if refusal == nil && clustered && x.slot != anySlot && x.slot != w.slot {

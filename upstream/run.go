@@ -78,13 +78,9 @@ func (u *Upstream) runTogether(calls []*call.Call) {
 	clustered := u.current(due).kind == Cluster
 	units := make([]*unit, 0, len(calls))
 	for _, c := range calls {
-		u.locals.changes(c)
 		units = u.divide(units, c, clustered)
 	}
 	u.run(units, due)
-	for _, c := range calls {
-		u.locals.changes(c)
-	}
 	for _, x := range units {
 		u.finish(x)
 	}
@@ -386,9 +382,6 @@ func (u *Upstream) finish(x *unit) {
 	if x.err != nil {
 		u.counts.errors.Add(1)
 		x.reply, x.long = errorReply("UPSTREAM "+x.err.Error()), nil
-		if x.limit != nil {
-			u.locals.failed(x.limit)
-		}
 	}
 	switch {
 	case x.parent != nil:

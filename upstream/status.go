@@ -66,8 +66,6 @@ func (u *Upstream) Status() []call.Fact {
 	put("refused_by_queue", u.counts.full.Load())
 	put("library_loads", u.counts.libraries.Load())
 	put("combined", u.counts.combined.Load())
-	put("answered_here", u.locals.answered.Load())
-	put("leased_units", u.locals.leased.Load())
 	put("degraded", u.counts.degraded.Load())
 	since := int64(0)
 	if us := u.limits.since.Load(); us != 0 {

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/zlimit/zlimit/upstream/local"
 )
 
 // Options configures an Upstream. Address is required.
@@ -28,10 +26,8 @@ type Options struct {
 	// answered. 0: none.
 	WaitReplicas int
 	WaitTimeout  time.Duration
-	Announce     []string       // host:port of the gateways, for CLUSTER SLOTS; nil: where a client has come
-	Failure      Failures       // what decisions are answered while the upstream is away
-	Denials      *local.Denials // what is remembered of decisions that deny; nil: nothing
-	Leases       *local.Leases  // units taken in advance; nil: none
+	Announce     []string // host:port of the gateways, for CLUSTER SLOTS; nil: where a client has come
+	Failure      Failures // what decisions are answered while the upstream is away
 	Log          *slog.Logger
 
 	// Deliver passes a message on to the subscribers of this process. It may be nil.
@@ -52,7 +48,6 @@ type Upstream struct {
 	log     *slog.Logger
 	scripts scripts
 	limits  limits
-	locals  locals
 	topics  topics
 	counts  counts
 	past    past
@@ -89,8 +84,6 @@ func Open(o Options) *Upstream {
 	u.topology.Store(&topology{kind: o.Address.Kind})
 	u.topics.init(u)
 	u.limits.init(u)
-	u.locals.denials, u.locals.leases, u.locals.start = o.Denials, o.Leases, time.Now()
-	u.locals.maxUnits = o.MaxUnits
 	u.refresh.init(u) // which uses the others
 	return u
 }

@@ -3,7 +3,6 @@ package ratelimit
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/zlimit/zlimit/resp"
 )
@@ -69,14 +68,6 @@ func (k *Call) AppendSignature(b []byte) []byte {
 		b = append(append(b, ' '), arg...)
 	}
 	return append(append(b, ' '), k.keys[0]...)
-}
-
-// AppendIdentity appends a text that only calls have that are answered alike at one instant.
-// Whether a call peeks does not count.
-func (k *Call) AppendIdentity(b []byte) []byte {
-	b = strconv.AppendInt(b, k.cost, 10)
-	b = strconv.AppendInt(append(b, ' '), k.options&^optionPeek, 10)
-	return k.AppendSignature(append(b, ' '))
 }
 
 // Combine returns a batch of calls, of which there is at least one and which combine with

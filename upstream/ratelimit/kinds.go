@@ -104,37 +104,21 @@ func (k *Call) decisionOf(n []item) (d limiter.Decision) {
 	return d
 }
 
+// allowReply returns the reply to RL.ALLOW or CL.THROTTLE.
 func allowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
-	if len(n) != k.replyLen() || !known(n) {
+	if len(n) != decisionLen || !known(n) {
 		return resp.None, false
 	}
 	d := k.decisionOf(n)
-	return k.Answer(c, &d), true
-}
-
-// Decision returns the decision in the function's reply. It reports false if there is none, which is
-// an error.
-func (k *Call) Decision(raw []byte) (d limiter.Decision, ok bool) {
-	var buf [leaseLen]item
-	n, ok := numbers(buf[:0], raw)
-	if !ok || len(n) != k.replyLen() || n[0].n < 0 {
-		return d, false
-	}
-	return k.decisionOf(n), true
-}
-
-// Answer returns the reply to a call of RL.ALLOW or CL.THROTTLE with a decision. More is
-// further pairs for FULL.
-func (k *Call) Answer(c *commands.Ctx, d *limiter.Decision, more ...resp.Value) resp.Value {
-	k.decide(d, 0)
+	k.decide(&d, 0)
 	switch {
 	case k.kind == kinds["cl.throttle"]:
 		t := d.Throttle(k.limit.Quotas[0].Capacity(k.limit.Param))
-		return commands.ThrottleReply(c, &t)
+		return commands.ThrottleReply(c, &t), true
 	case k.limit.Full:
-		return commands.FullReply(c, d, k.limit.Algorithm, more...)
+		return commands.FullReply(c, &d, k.limit.Algorithm), true
 	}
-	return commands.DecisionReply(c, d)
+	return commands.DecisionReply(c, &d), true
 }
 
 func mallowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {

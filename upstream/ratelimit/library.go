@@ -21,7 +21,7 @@ var parts = []string{
 var functions = []string{
 	"log", "fixed", "gcra", "buckets", "counter", "mallow",
 	"log_peek", "fixed_peek", "gcra_peek", "buckets_peek", "counter_peek", "mallow_peek",
-	"lease", "reset", "refund", "info", "reserve", "settle", "acquire", "renew", "release", "adopt", "increx",
+	"reset", "refund", "info", "reserve", "settle", "acquire", "renew", "release", "adopt", "increx",
 }
 
 var (

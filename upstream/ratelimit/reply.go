@@ -80,7 +80,7 @@ func (k *Call) Reply(c *commands.Ctx, raw []byte) resp.Value {
 	return reply
 }
 
-// Made returns the decision in the last reply of Reply or Answer, or nil if there is none.
+// Made returns the decision in the last reply of Reply, or nil if there is none.
 func (k *Call) Made() *commands.LimitDecision {
 	if !k.decided {
 		return nil

@@ -9,7 +9,6 @@ local functions = {
   gcra = { allow_gcra, WRITE }, gcra_peek = { allow_gcra, READ },
   buckets = { allow_buckets, WRITE }, buckets_peek = { allow_buckets, READ },
   counter = { allow_counter, WRITE }, counter_peek = { allow_counter, READ },
-  lease = { lease, WRITE },
   mallow = { mallow, WRITE }, mallow_peek = { mallow, READ },
   reset = { reset, RELEASE }, refund = { refund, RELEASE }, info = { info, READ },
   reserve = { reserve, WRITE }, settle = { settle, RELEASE },

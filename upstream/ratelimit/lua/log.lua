@@ -244,37 +244,6 @@ local function allow_log(keys, args)
   return reply
 end
 
--- key; limit, window, share in percent, milliseconds, most units, cost, options. It decides for one
--- caller, and then takes at most a share of what remains in advance, to be granted elsewhere within
--- the milliseconds: the units are recorded at their end. The reply is the caller's decision, how many
--- units were taken, what remains after them, and when the window is empty.
-local function lease(keys, args)
-  local now, window = now_ms(), tonumber(args[2])
-  local k, refusal = log_open(keys[1], now, quotas_of(args, 1, 1))
-  if refusal then
-    return refusal
-  end
-  local d = log_decide(k, now, tonumber(args[6]), tonumber(args[7]))
-  log_commit(k)
-  local units, after = 0, d[5]
-  if d[1] > 0 then
-    units = min(tonumber(args[5]), floor(d[3] * tonumber(args[3]) / 100))
-  end
-  if units > 0 then
-    local first = max((now + tonumber(args[4])) * 1000, k.newest + 1)
-    local last = first + (units - 1)
-    if last < MAX_SCORE then
-      log_add(k.key, first, last)
-      call('PEXPIREAT', k.key, floor(last / 1000) + k.expire - floor(k.newest / 1000))
-      after = floor(last / 1000) - now + window
-    else
-      units = 0
-    end
-  end
-  d[9], d[10], d[11] = units, d[3] - units, after
-  return d
-end
-
 -- keys; cost, options, limit, window for each key.
 local function mallow(keys, args)
   local now, cost, flags = now_ms(), tonumber(args[1]), tonumber(args[2])
