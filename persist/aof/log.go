@@ -21,46 +21,69 @@ const chunkSize = 64 << 10
 type Log struct {
 	o Options
 
-	end      atomic.Int64          // position after the last append; changes under mu
-	synced   atomic.Int64          // position up to which everything is on disk; changes under mu
-	buffered atomic.Int64          // bytes in memory, without the open chunk; changes under mu
-	fault    atomic.Pointer[error] // why writes should be refused; changes under mu
+	end    atomic.Int64 // position after the last append; changes under mu
+	synced atomic.Int64 // position up to which everything is on disk; changes under mu
 
-	mu         sync.Mutex    // protects the fields below; held for memory only
-	open       chunk         // filled by Append
-	queue      []chunk       // full chunks, oldest first
-	inflight   *chunk        // the chunk being written, or that failed to be
-	spare      [][]byte      // buffers for reuse
-	unused     int           // how many of spare were there all the time since trimSpare
-	selected   int           // the selected database of a reader of the file
-	closeAt    int           // the size at which a chunk is closed
-	nowMs      int64         // the latest instant appended
-	epoch      int           // of the file that Append's bytes go to
-	written    int64         // position up to which everything is in the files
-	demanded   int64         // position up to which somebody waits for a sync
+	mu         sync.Mutex // protects the fields below; held for memory only
+	backlog    backlog
+	written    int64 // position up to which everything is in the files
+	health     health
+	syncs      syncs
 	groups     groupCounts   // how many groups there are
-	syncUs     int64         // how long the last sync took, in microseconds
 	drains     int           // calls of Drain under way
 	changed    chan struct{} // closed and replaced when synced or a fault changes, or space frees up
-	idle       bool          // the writer sleeps and must be woken
-	failed     error         // a write failed; Tick retries it
-	broken     error         // a sync failed: nothing is written until a rewrite is done
-	brokenAt   int           // the epoch of the file whose sync failed
-	retry      bool          // Tick allows another attempt
-	syncing    bool
 	closed     bool
-	terminated bool    // Close is done: nothing is synced any more
-	cur        *file   // the file written to; nil before the first rewrite of a log begun at run time
-	nexts      []*file // files switched to that the writer has not reached
-	ticked     int64   // time of the last Tick
-	tried      int64   // Tick of the last retry
-	lastSync   int64   // Tick of the last sync
-	delayed    int64   // syncs due while another was running
+	terminated bool  // Close is done: nothing is synced any more
+	ticked     int64 // time of the last Tick
+	files      files
 	re         rewrite
+	writer     writer
 
-	writeGate gate // serializes writes to cur; before syncGate and mu
+	writeGate gate // serializes writes to files.cur; before syncGate and mu
 	syncGate  gate // serializes syncs; before mu
+}
 
+// A backlog is what waits in memory for the writer. The Log's mu protects it.
+type backlog struct {
+	open     chunk        // filled by Append
+	queue    []chunk      // full chunks, oldest first
+	inflight *chunk       // the chunk being written, or that failed to be
+	queued   atomic.Int64 // bytes, without the open chunk; changes under mu
+	selected int          // the selected database of a reader of the file
+	closeAt  int          // the size at which a chunk is closed
+	nowMs    int64        // the latest instant appended
+	spares   spares
+}
+
+// health is what is wrong with the files. The Log's mu protects it.
+type health struct {
+	fault    atomic.Pointer[error] // why writes should be refused; changes under mu
+	failed   error                 // a write failed; Tick retries it
+	broken   error                 // a sync failed: nothing is written until a rewrite is done
+	brokenAt int                   // the epoch of the file whose sync failed
+	retry    bool                  // Tick allows another attempt
+	tried    int64                 // Tick of the last retry
+}
+
+// syncs is what is known of syncs. The Log's mu protects it.
+type syncs struct {
+	demanded int64 // position up to which somebody waits for a sync
+	tookUs   int64 // how long the last one took, in microseconds
+	running  bool
+	lastMs   int64 // Tick of the last one
+	delayed  int64 // those that were due while another was running
+}
+
+// files are the files that are written to. The Log's mu protects them.
+type files struct {
+	cur   *file   // the one written to; nil before the first rewrite of a log begun at run time
+	nexts []*file // those switched to that the writer has not reached
+	epoch int     // of the one that Append's bytes go to
+}
+
+// A writer is the two goroutines that write and sync.
+type writer struct {
+	idle  bool          // the writer sleeps and must be woken; the Log's mu protects it
 	wake  chan struct{} // wakes the writer; sent to by whoever clears idle
 	flush chan struct{} // requests a sync
 	stop  chan struct{}
@@ -87,6 +110,15 @@ type groupCounts struct {
 	awaited                   int64 // how many the last sync covered, and were appended while it ran
 }
 
+// areBack reports whether as many groups were appended since the last sync as it has released.
+func (g *groupCounts) areBack() bool { return g.appended-g.synced >= g.awaited }
+
+// ended notes that a sync has brought the first groups to the disk.
+func (g *groupCounts) ended(groups int64) {
+	g.awaited = g.appended - g.synced
+	g.synced = groups
+}
+
 // file is an incremental file. size is the length of its whole batches; it changes
 // under writeGate and mu.
 type file struct {
@@ -111,65 +143,72 @@ func (g gate) leave() { <-g }
 // group's keys.
 func (l *Log) Append(g Group, nowMs int64) (end int64) {
 	l.mu.Lock()
-	c := &l.open
+	c := &l.backlog.open
 	if c.buf == nil {
-		c.buf = l.buffer()
+		c.buf = l.backlog.spares.take()
 	}
 	before := len(c.buf)
 	var whole bool
-	c.buf, l.selected, whole = g.AppendBareTo(c.buf, l.selected)
+	c.buf, l.backlog.selected, whole = g.AppendBareTo(c.buf, l.backlog.selected)
 	if whole {
 		c.whole = true
 	}
-	l.nowMs = max(l.nowMs, nowMs)
-	c.nowMs = l.nowMs
+	l.backlog.nowMs = max(l.backlog.nowMs, nowMs)
+	c.nowMs = l.backlog.nowMs
 	end = l.end.Load() + int64(len(c.buf)-before)
 	l.end.Store(end)
 	l.groups.appended++
-	c.end, c.epoch, c.groups = end, l.epoch, l.groups.appended
-	if l.closed || l.broken != nil && l.abandoned() {
+	c.end, c.epoch, c.groups = end, l.files.epoch, l.groups.appended
+	if l.closed || l.abandoned() {
 		c.buf = c.buf[:before]
 	} else {
-		if len(c.buf) >= l.closeAt {
+		if len(c.buf) >= l.backlog.closeAt {
 			l.closeChunk()
 		}
-		l.wakeWriter()
+		l.writer.rouse()
 	}
 	l.mu.Unlock()
 	return end
 }
 
-// wakeWriter wakes the writer if it sleeps. Requires mu.
-func (l *Log) wakeWriter() {
-	if l.idle {
-		l.idle = false
-		l.wake <- struct{}{} // never blocks: one send for each time idle was set
+// rouse wakes the writer if it sleeps. Requires mu.
+func (w *writer) rouse() {
+	if w.idle {
+		w.idle = false
+		w.wake <- struct{}{} // never blocks: one send for each time idle was set
 	}
 }
 
 // abandoned reports whether appends would go to an abandoned file; the rewrite that
 // replaces the file will include them. Requires mu.
-func (l *Log) abandoned() bool { return l.broken != nil && l.epoch <= l.brokenAt }
+func (l *Log) abandoned() bool { return l.health.broken != nil && l.files.epoch <= l.health.brokenAt }
 
 // closeChunk queues the open chunk. Requires mu.
 func (l *Log) closeChunk() {
-	n := l.open.len()
+	b := &l.backlog
+	n := b.open.len()
 	if n == 0 {
 		return
 	}
-	l.queue = append(l.queue, l.open)
-	l.open = chunk{}
-	if l.buffered.Add(int64(n)) > 4*l.o.Limit {
-		l.abandon(errBehind, l.epoch)
+	b.queue = append(b.queue, b.open)
+	b.open = chunk{}
+	if b.queued.Add(int64(n)) > 4*l.o.Limit {
+		l.abandon(errBehind, l.files.epoch)
 	}
 }
 
-// buffer returns a buffer with space for a header. Requires mu.
-func (l *Log) buffer() []byte {
-	if n := len(l.spare); n > 0 {
-		b := l.spare[n-1]
-		l.spare = l.spare[:n-1]
-		l.unused = min(l.unused, n-1)
+// spares are buffers for reuse. The Log's mu protects them.
+type spares struct {
+	free   [][]byte
+	unused int // how many of free were there all the time since trim
+}
+
+// take returns a buffer with space for a header.
+func (s *spares) take() []byte {
+	if n := len(s.free); n > 0 {
+		b := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.unused = min(s.unused, n-1)
 		return b[:headerRoom]
 	}
 	return make([]byte, headerRoom, chunkSize+chunkSize/4)
@@ -179,18 +218,18 @@ func (l *Log) buffer() []byte {
 // processor.
 const maxSpare = 32
 
-// recycle keeps a buffer for reuse unless a large group has grown it. Requires mu.
-func (l *Log) recycle(b []byte) {
-	if len(l.spare) < maxSpare && cap(b) <= 2*chunkSize {
-		l.spare = append(l.spare, b)
+// put keeps a buffer for reuse unless a large group has grown it.
+func (s *spares) put(b []byte) {
+	if len(s.free) < maxSpare && cap(b) <= 2*chunkSize {
+		s.free = append(s.free, b)
 	}
 }
 
-// trimSpare releases the buffers that were not needed since its last call. Requires mu.
-func (l *Log) trimSpare() {
-	kept := len(l.spare) - l.unused
-	clear(l.spare[kept:])
-	l.spare, l.unused = l.spare[:kept], kept
+// trim releases the buffers that were not needed since its last call.
+func (s *spares) trim() {
+	kept := len(s.free) - s.unused
+	clear(s.free[kept:])
+	s.free, s.unused = s.free[:kept], kept
 }
 
 // End returns the position after the last append. Read under the locks of some keys, it
@@ -203,7 +242,7 @@ func (l *Log) Synced() int64 { return l.synced.Load() }
 // Err returns why writes should be refused (MISCONF): a failed write or sync that has
 // not been repaired. It returns nil if all is well, and costs one load.
 func (l *Log) Err() error {
-	if e := l.fault.Load(); e != nil {
+	if e := l.health.fault.Load(); e != nil {
 		return *e
 	}
 	return nil
@@ -219,7 +258,7 @@ func (l *Log) Wait(pos int64, cancel <-chan struct{}) error {
 	}
 	return l.await(cancel, func() (done bool, err error) {
 		switch err := l.Err(); {
-		case l.synced.Load() >= pos || l.starting():
+		case l.synced.Load() >= pos || l.health.starting():
 			return true, nil
 		case err != nil:
 			return true, err
@@ -234,9 +273,9 @@ func (l *Log) Wait(pos int64, cancel <-chan struct{}) error {
 // demand has the writer sync what is before pos, whatever appendfsync is by then: somebody waits who began
 // under Always, and a switch must not leave him without an end. Requires mu.
 func (l *Log) demand(pos int64) {
-	if l.demanded < pos {
-		l.demanded = pos
-		l.wakeWriter()
+	if l.syncs.demanded < pos {
+		l.syncs.demanded = pos
+		l.writer.rouse()
 	}
 }
 
@@ -263,7 +302,7 @@ func (l *Log) Durable(pos int64) bool {
 }
 
 // durable is Durable. Requires mu.
-func (l *Log) durable(pos int64) bool { return !l.starting() && l.synced.Load() >= pos }
+func (l *Log) durable(pos int64) bool { return !l.health.starting() && l.synced.Load() >= pos }
 
 // WaitForSpace blocks while more than Options.Limit bytes wait to be written, so that a
 // slow disk slows the traffic down. Call it before taking locks. It returns Err if the
@@ -274,7 +313,7 @@ func (l *Log) WaitForSpace(cancel <-chan struct{}) error {
 	}
 	return l.await(cancel, func() (done bool, err error) {
 		switch err := l.Err(); {
-		case err != nil || l.buffered.Load() <= l.o.Limit:
+		case err != nil || l.backlog.queued.Load() <= l.o.Limit:
 			return true, err
 		case l.closed:
 			return true, ErrClosed
@@ -296,20 +335,20 @@ func (l *Log) Drain() error {
 	}()
 	return l.await(nil, func() (done bool, err error) {
 		switch err := l.Err(); {
-		case err != nil || l.held() == 0:
+		case err != nil || l.backlog.held() == 0:
 			return true, err
-		case l.closed || l.starting():
+		case l.closed || l.health.starting():
 			return true, ErrClosed
 		}
 		return false, nil
 	})
 }
 
-// held returns the bytes in memory. Requires mu.
-func (l *Log) held() int64 { return l.buffered.Load() + int64(l.open.len()) }
+// held returns the bytes in memory.
+func (b *backlog) held() int64 { return b.queued.Load() + int64(b.open.len()) }
 
 // HasSpace reports whether WaitForSpace would return at once.
-func (l *Log) HasSpace() bool { return l.buffered.Load() <= l.o.Limit }
+func (l *Log) HasSpace() bool { return l.backlog.queued.Load() <= l.o.Limit }
 
 // await calls check under mu, now and after each change, until it reports true, and
 // returns its error.
@@ -336,18 +375,22 @@ func (l *Log) broadcast() {
 	l.changed = make(chan struct{})
 }
 
-// setFault derives fault from failed and broken. Requires mu.
+// setFault derives the fault from what has failed. Requires mu.
 func (l *Log) setFault() {
-	err := l.failed
-	if l.broken != nil {
-		err = l.broken
-	}
-	if err == nil || l.starting() {
-		l.fault.Store(nil)
-	} else {
-		l.fault.Store(&err)
-	}
+	l.health.setFault()
 	l.broadcast()
+}
+
+func (h *health) setFault() {
+	err := h.failed
+	if h.broken != nil {
+		err = h.broken
+	}
+	if err == nil || h.starting() {
+		h.fault.Store(nil)
+	} else {
+		h.fault.Store(&err)
+	}
 }
 
 // Starting reports whether the log was begun at run time and has not had its first
@@ -355,42 +398,42 @@ func (l *Log) setFault() {
 func (l *Log) Starting() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.starting()
+	return l.health.starting()
 }
 
-// starting is Starting. Requires mu.
-func (l *Log) starting() bool { return errors.Is(l.broken, errStarting) }
+// starting is Starting.
+func (h *health) starting() bool { return errors.Is(h.broken, errStarting) }
 
 // abandon gives up the file of an epoch: pending data for it is dropped, and nothing is
 // written until a rewrite has replaced it with a base and a new file. Requires mu.
 func (l *Log) abandon(why error, epoch int) {
-	if l.broken == nil {
-		l.broken = why
+	if l.health.broken == nil {
+		l.health.broken = why
 	}
-	l.brokenAt = max(l.brokenAt, epoch)
-	l.drop(epoch)
+	l.health.brokenAt = max(l.health.brokenAt, epoch)
+	l.backlog.drop(epoch)
 	l.setFault()
 }
 
-// drop discards pending data for the files up to an epoch. Requires mu.
-func (l *Log) drop(epoch int) {
-	kept := l.queue[:0]
+// drop discards the data for the files up to an epoch.
+func (b *backlog) drop(epoch int) {
+	kept := b.queue[:0]
 	var held int64
-	for _, c := range l.queue {
+	for _, c := range b.queue {
 		if c.epoch > epoch {
 			kept = append(kept, c)
 			held += int64(c.len())
 		}
 	}
-	clear(l.queue[len(kept):])
-	l.queue = kept
-	if l.inflight != nil && l.inflight.epoch <= epoch {
-		l.inflight = nil
-	} else if l.inflight != nil {
-		held += int64(l.inflight.len())
+	clear(b.queue[len(kept):])
+	b.queue = kept
+	if b.inflight != nil && b.inflight.epoch <= epoch {
+		b.inflight = nil
+	} else if b.inflight != nil {
+		held += int64(b.inflight.len())
 	}
-	if l.open.epoch <= epoch {
-		l.open = chunk{}
+	if b.open.epoch <= epoch {
+		b.open = chunk{}
 	}
-	l.buffered.Store(held)
+	b.queued.Store(held)
 }

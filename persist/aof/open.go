@@ -28,7 +28,7 @@ func Open(o Options, found *Loaded, rdb bool, write func(io.Writer) error) (*Log
 		}
 	}
 	l := newLog(o, man)
-	l.nowMs = found.InstantMs
+	l.backlog.nowMs = found.InstantMs
 	if found.unsynced != "" && found.unsyncedFrom >= 0 {
 		if err := o.FS.Rewrite(found.unsynced, found.unsyncedFrom); err != nil {
 			return nil, fmt.Errorf("opening the append-only file: %w", err)
@@ -57,16 +57,18 @@ func Begin(o Options) (*Log, error) {
 		return nil, err
 	}
 	l := newLog(o, man)
-	l.broken = errStarting
+	l.health.broken = errStarting
 	l.start()
 	return l, nil
 }
 
 func newLog(o Options, man manifest) *Log {
 	l := &Log{
-		o: o, selected: -1, closeAt: int(min(chunkSize, o.Limit)), changed: make(chan struct{}),
-		writeGate: newGate(), syncGate: newGate(),
-		wake: make(chan struct{}, 1), flush: make(chan struct{}, 1), stop: make(chan struct{}),
+		o: o, changed: make(chan struct{}), writeGate: newGate(), syncGate: newGate(),
+		backlog: backlog{selected: -1, closeAt: int(min(chunkSize, o.Limit))},
+		writer: writer{
+			wake: make(chan struct{}, 1), flush: make(chan struct{}, 1), stop: make(chan struct{}),
+		},
 	}
 	l.re.man, l.re.baseSeq, l.re.incrSeq = man, man.baseSeq(), man.lastIncr()
 	for _, p := range man.history {
@@ -78,7 +80,7 @@ func newLog(o Options, man manifest) *Log {
 }
 
 func (l *Log) start() {
-	l.done.Add(2)
+	l.writer.done.Add(2)
 	go l.run()
 	go l.syncer()
 }
@@ -109,7 +111,7 @@ func (l *Log) resume() error {
 	}
 	l.re.baseSize = l.re.restSize // Redis counts growth from the start
 	if len(l.re.man.incrs) > 0 {
-		l.cur = last
+		l.files.cur = last
 		l.re.restSize -= last.size
 		return nil
 	}
@@ -117,7 +119,7 @@ func (l *Log) resume() error {
 		_ = last.f.Close()
 	}
 	err := l.prepare(true)
-	l.cur, l.re.file = l.re.file, nil
+	l.files.cur, l.re.file = l.re.file, nil
 	return err
 }
 
@@ -255,28 +257,28 @@ func (l *Log) Close() error {
 		l.mu.Unlock()
 		return ErrClosed
 	}
-	l.closed, l.retry = true, true
+	l.closed, l.health.retry = true, true
 	l.broadcast()
 	l.mu.Unlock()
-	close(l.stop)
-	l.done.Wait()
+	close(l.writer.stop)
+	l.writer.done.Wait()
 
 	l.round()
 	err := l.sync(func() {})
 	if err == nil {
 		err = l.Err()
 	}
-	if l.starting() {
+	if l.health.starting() {
 		err = nil
 	}
 	l.writeGate.enter() // never released
-	if l.cur != nil {
+	if l.files.cur != nil {
 		if err == nil {
 			err = l.markSynced()
 		}
-		err = errors.Join(err, l.cur.f.Close())
+		err = errors.Join(err, l.files.cur.f.Close())
 	}
-	for _, f := range append(l.nexts, l.re.file) {
+	for _, f := range append(l.files.nexts, l.re.file) {
 		if f != nil {
 			err = errors.Join(err, f.f.Close())
 		}
@@ -291,8 +293,8 @@ func (l *Log) Close() error {
 // markSynced appends a batch that says that all before it is on disk, so that damage to
 // it is never mistaken for a torn tail.
 func (l *Log) markSynced() error {
-	f := l.cur
-	line := appendHeader(nil, l.nowMs, f.size)
+	f := l.files.cur
+	line := appendHeader(nil, l.backlog.nowMs, f.size)
 	line = appendTrailer(line, len(line), crc32.Checksum(line, castagnoli))
 	if _, err := f.f.Write(line); err != nil {
 		return errors.Join(err, f.f.Truncate(f.size))

@@ -51,7 +51,7 @@ func (l *Log) Prepare() error {
 		return ErrRewriting
 	}
 	l.re.active, l.re.switched = true, false
-	list := l.broken == nil
+	list := l.health.broken == nil
 	l.mu.Unlock()
 
 	err := l.prepare(list)
@@ -108,12 +108,12 @@ func (l *Log) Switch() {
 		panic("aof: Switch without Prepare")
 	}
 	l.closeChunk()
-	l.epoch++
-	l.selected = -1
+	l.files.epoch++
+	l.backlog.selected = -1
 	f := l.re.file
-	f.epoch = l.epoch
-	l.nexts = append(l.nexts, f)
-	l.re.file, l.re.switched, l.re.at, l.re.epoch = nil, true, l.end.Load(), l.epoch
+	f.epoch = l.files.epoch
+	l.files.nexts = append(l.files.nexts, f)
+	l.re.file, l.re.switched, l.re.at, l.re.epoch = nil, true, l.end.Load(), l.files.epoch
 }
 
 // Finish is the third step. write writes the base, in RDB form if rdb is set and as
@@ -147,8 +147,8 @@ func (l *Log) endRewrite(err error) {
 	}
 	l.re.failures++
 	l.re.waitMs = l.ticked + l.pauseMs()
-	if l.broken != nil {
-		l.abandon(l.broken, l.epoch) // appends since the switch have no file
+	if l.health.broken != nil {
+		l.abandon(l.health.broken, l.files.epoch) // appends since the switch have no file
 	}
 }
 
@@ -225,24 +225,24 @@ func (l *Log) commit(baseSize int64) {
 		l.writeGate.leave()
 	}()
 	re := &l.re
-	if l.cur == nil || l.cur.epoch < re.epoch {
-		if l.cur != nil {
-			_ = l.cur.f.Close() // it is history
+	if l.files.cur == nil || l.files.cur.epoch < re.epoch {
+		if l.files.cur != nil {
+			_ = l.files.cur.f.Close() // it is history
 		}
 		l.advance(re.epoch)
 	}
 	re.baseSize, re.restSize = baseSize, baseSize
-	l.drop(re.epoch - 1)
+	l.backlog.drop(re.epoch - 1)
 	l.written = max(l.written, re.at)
 	if re.at > l.synced.Load() {
 		l.synced.Store(re.at)
 	}
-	if l.broken != nil && l.brokenAt < re.epoch {
-		l.broken = nil
+	if l.health.broken != nil && l.health.brokenAt < re.epoch {
+		l.health.broken = nil
 	}
-	l.failed = nil // if the disk is still full, the next write fails again
+	l.health.failed = nil // if the disk is still full, the next write fails again
 	l.setFault()
-	l.wakeWriter()
+	l.writer.rouse()
 }
 
 // pauseMs returns how long to wait after a failed rewrite. Redis allows three attempts,
@@ -250,7 +250,7 @@ func (l *Log) commit(baseSize int64) {
 // A log that cannot be written to until a rewrite succeeds retries sooner. Requires mu.
 func (l *Log) pauseMs() int64 {
 	const second, minute = 1000, 60_000
-	if l.broken != nil {
+	if l.health.broken != nil {
 		return int64(min(second<<min(l.re.failures-1, 16), minute))
 	}
 	if n := len(l.re.man.incrs); n >= 3 {

@@ -12,10 +12,10 @@ func TestSpareBuffers(t *testing.T) {
 	use := func(n int) {
 		var taken [][]byte
 		for range n {
-			taken = append(taken, l.buffer())
+			taken = append(taken, l.backlog.spares.take())
 		}
 		for _, b := range taken {
-			l.recycle(b)
+			l.backlog.spares.put(b)
 		}
 	}
 	second := int64(0)
@@ -24,14 +24,14 @@ func TestSpareBuffers(t *testing.T) {
 		l.Tick(second * everyMs)
 	}
 	use(maxSpare + 5)
-	require.Len(t, l.spare, maxSpare)
+	require.Len(t, l.backlog.spares.free, maxSpare)
 	tick()
-	require.Len(t, l.spare, maxSpare, "all were needed")
+	require.Len(t, l.backlog.spares.free, maxSpare, "all were needed")
 	use(3)
 	tick()
-	require.Len(t, l.spare, 3)
+	require.Len(t, l.backlog.spares.free, 3)
 	l.Tick(second*everyMs + 900) // less than a second later
-	require.Len(t, l.spare, 3)
+	require.Len(t, l.backlog.spares.free, 3)
 	tick()
-	require.Empty(t, l.spare)
+	require.Empty(t, l.backlog.spares.free)
 }

@@ -26,15 +26,16 @@ func (l *Log) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := Status{
-		NeedsRewrite: l.broken != nil, Starting: l.starting(),
+		NeedsRewrite: l.health.broken != nil, Starting: l.health.starting(),
 		Rewriting: l.re.active, Failures: l.re.failures,
-		Size: l.re.restSize, BaseSize: l.re.baseSize, Incrs: len(l.re.man.incrs), Buffered: l.held(),
+		Size: l.re.restSize, BaseSize: l.re.baseSize, Incrs: len(l.re.man.incrs), Buffered: l.backlog.held(),
 		End: l.end.Load(), Written: l.written, Synced: l.synced.Load(),
-		LastSyncMs: l.lastSync, Syncing: l.syncing, Delayed: l.delayed, InstantMs: l.nowMs,
+		LastSyncMs: l.syncs.lastMs, Syncing: l.syncs.running, Delayed: l.syncs.delayed,
+		InstantMs: l.backlog.nowMs,
 	}
 	s.Err = l.Err()
-	if l.cur != nil {
-		s.Size += l.cur.size
+	if l.files.cur != nil {
+		s.Size += l.files.cur.size
 	}
 	return s
 }
@@ -43,5 +44,5 @@ func (l *Log) Status() Status {
 func (l *Log) Buffered() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.held()
+	return l.backlog.held()
 }

@@ -8,7 +8,7 @@ import (
 
 // run is the writer's loop: it writes what has accumulated and sleeps when idle.
 func (l *Log) run() {
-	defer l.done.Done()
+	defer l.writer.done.Done()
 	for {
 		switch always := l.o.Policy() == Always; {
 		case always && l.o.Turn != nil:
@@ -18,20 +18,20 @@ func (l *Log) run() {
 		}
 		l.round()
 		l.mu.Lock()
-		l.idle = !l.pending()
-		idle := l.idle
+		l.writer.idle = !l.pending()
+		idle := l.writer.idle
 		l.mu.Unlock()
 		if !idle {
 			select {
-			case <-l.stop:
+			case <-l.writer.stop:
 				return
 			default:
 				continue
 			}
 		}
 		select {
-		case <-l.wake:
-		case <-l.stop:
+		case <-l.writer.wake:
+		case <-l.writer.stop:
 			return
 		}
 	}
@@ -50,9 +50,9 @@ func (l *Log) gather() {
 		tookUs := l.o.NowUs() - fromUs
 		l.mu.Lock()
 		g := l.groups
-		over := l.closed || l.broken != nil || tookUs >= min(l.syncUs, maxGatherUs)
+		over := l.closed || l.health.broken != nil || tookUs >= min(l.syncs.tookUs, maxGatherUs)
 		l.mu.Unlock()
-		if over || g.appended == before || g.appended-g.synced >= g.awaited {
+		if over || g.appended == before || g.areBack() {
 			return
 		}
 		before = g.appended
@@ -62,11 +62,11 @@ func (l *Log) gather() {
 
 // pending reports whether a round has anything to do. Requires mu.
 func (l *Log) pending() bool {
-	if l.broken != nil {
+	if l.health.broken != nil {
 		return false
 	}
-	some := l.inflight != nil || len(l.queue) > 0 || l.open.len() > 0
-	if some && (l.failed == nil || l.retry) {
+	some := l.backlog.inflight != nil || len(l.backlog.queue) > 0 || l.backlog.open.len() > 0
+	if some && (l.health.failed == nil || l.health.retry) {
 		return true
 	}
 	return l.mustSync()
@@ -75,7 +75,7 @@ func (l *Log) pending() bool {
 // mustSync reports whether the writer has to sync what it has written. Requires mu.
 func (l *Log) mustSync() bool {
 	synced := l.synced.Load()
-	return l.written > synced && (l.o.Policy() == Always || l.demanded > synced)
+	return l.written > synced && (l.o.Policy() == Always || l.syncs.demanded > synced)
 }
 
 // round writes what was appended before it began, so a sync follows however fast more
@@ -90,7 +90,7 @@ func (l *Log) round() {
 		}
 	}
 	l.mu.Lock()
-	l.retry = false
+	l.health.retry = false
 	sync := l.mustSync()
 	l.mu.Unlock()
 	l.writeGate.leave()
@@ -105,20 +105,20 @@ func (l *Log) nextChunk(target int64) *chunk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.broken != nil, l.failed != nil && !l.retry, l.written >= target:
+	case l.health.broken != nil, l.health.failed != nil && !l.health.retry, l.written >= target:
 		return nil
-	case l.inflight != nil:
+	case l.backlog.inflight != nil:
 	default:
-		if len(l.queue) == 0 {
+		if len(l.backlog.queue) == 0 {
 			l.closeChunk()
 		}
-		if len(l.queue) > 0 {
-			c := l.queue[0]
-			l.queue = append(l.queue[:0], l.queue[1:]...)
-			l.inflight = &c
+		if len(l.backlog.queue) > 0 {
+			c := l.backlog.queue[0]
+			l.backlog.queue = append(l.backlog.queue[:0], l.backlog.queue[1:]...)
+			l.backlog.inflight = &c
 		}
 	}
-	return l.inflight
+	return l.backlog.inflight
 }
 
 // writeChunk writes a chunk with its header and trailer to its file and reports whether
@@ -126,11 +126,11 @@ func (l *Log) nextChunk(target int64) *chunk {
 // writes the same bytes: two halves of a batch that a power cut mixes still fit.
 // Requires writeGate.
 func (l *Log) writeChunk(c *chunk) bool {
-	if c.epoch != l.cur.epoch && !l.switchFile(c.epoch) {
+	if c.epoch != l.files.cur.epoch && !l.switchFile(c.epoch) {
 		return false
 	}
 	l.seal(c)
-	f := l.cur
+	f := l.files.cur
 	err := f.truncateTail()
 	if err == nil {
 		var n int
@@ -172,29 +172,29 @@ func (l *Log) finishWrite(c *chunk, f *file, err error) (text string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		if l.failed == nil { // log it once, not every second
+		if l.health.failed == nil { // log it once, not every second
 			text = fmt.Sprintf("Error writing to the AOF file %s: %v", f.name, err)
 		}
-		if l.inflight == c {
-			l.failed, l.retry = err, false
+		if l.backlog.inflight == c {
+			l.health.failed, l.health.retry = err, false
 			l.setFault()
 		}
 		return text, false
 	}
 	f.size += int64(len(c.sealed))
 	l.written, l.groups.written = c.end, c.groups
-	if l.inflight != c {
+	if l.backlog.inflight != c {
 		return "", false // dropped meanwhile
 	}
-	l.inflight = nil
-	full := l.buffered.Load() > l.o.Limit
-	left := l.buffered.Add(-int64(c.len()))
-	if full && left <= l.o.Limit || l.drains > 0 && l.held() == 0 {
+	l.backlog.inflight = nil
+	full := l.backlog.queued.Load() > l.o.Limit
+	left := l.backlog.queued.Add(-int64(c.len()))
+	if full && left <= l.o.Limit || l.drains > 0 && l.backlog.held() == 0 {
 		l.broadcast()
 	}
-	l.recycle(c.buf)
-	if l.failed != nil {
-		l.failed = nil
+	l.backlog.spares.put(c.buf)
+	if l.health.failed != nil {
+		l.health.failed = nil
 		l.setFault()
 		text = "AOF write error looks solved, the server can write again."
 	}
@@ -219,7 +219,7 @@ func (l *Log) seal(c *chunk) {
 		return
 	}
 	l.mu.Lock()
-	synced := l.cur.synced
+	synced := l.files.cur.synced
 	l.mu.Unlock()
 	var buf [headerRoom]byte
 	lead := appendHeader(buf[:0], c.nowMs, synced)
@@ -241,7 +241,7 @@ func (l *Log) seal(c *chunk) {
 // switchFile switches to the file of an epoch. It syncs the file before first, so that
 // there is never a hole on disk. Requires writeGate.
 func (l *Log) switchFile(epoch int) bool {
-	old := l.cur
+	old := l.files.cur
 	err := l.sync(func() { l.advance(epoch) })
 	if err != nil {
 		return false
@@ -254,14 +254,18 @@ func (l *Log) switchFile(epoch int) bool {
 
 // advance makes the file of an epoch current. Requires writeGate, syncGate and mu.
 func (l *Log) advance(epoch int) {
-	if l.cur != nil {
-		l.re.restSize += l.cur.size
+	if l.files.cur != nil {
+		l.re.restSize += l.files.cur.size
 	}
-	for len(l.nexts) > 0 && l.nexts[0].epoch <= epoch {
-		if l.cur = l.nexts[0]; l.cur.epoch < epoch {
-			_ = l.cur.f.Close() // switched from before anything was written to it
+	l.files.advance(epoch)
+}
+
+func (f *files) advance(epoch int) {
+	for len(f.nexts) > 0 && f.nexts[0].epoch <= epoch {
+		if f.cur = f.nexts[0]; f.cur.epoch < epoch {
+			_ = f.cur.f.Close() // switched from before anything was written to it
 		}
-		l.nexts = l.nexts[1:]
+		f.nexts = f.nexts[1:]
 	}
 }
 
@@ -270,13 +274,13 @@ func (l *Log) sync(after func()) error {
 	l.syncGate.enter()
 	defer l.syncGate.leave()
 	l.mu.Lock()
-	if err := l.broken; err != nil {
+	if err := l.health.broken; err != nil {
 		l.mu.Unlock()
 		return err
 	}
-	f, written, groups, size := l.cur, l.written, l.groups.written, l.cur.size
+	f, written, groups, size := l.files.cur, l.written, l.groups.written, l.files.cur.size
 	needed := f.synced < size
-	l.syncing = needed
+	l.syncs.running = needed
 	l.mu.Unlock()
 
 	var err error
@@ -287,7 +291,7 @@ func (l *Log) sync(after func()) error {
 
 	if err != nil {
 		l.mu.Lock()
-		l.syncing = false
+		l.syncs.running = false
 		l.abandon(err, f.epoch)
 		l.mu.Unlock()
 		l.o.Log(true,
@@ -297,14 +301,13 @@ func (l *Log) sync(after func()) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.syncing = false
+	l.syncs.running = false
 	f.synced = size
 	if needed {
-		l.syncUs = us
-		l.groups.awaited = l.groups.appended - l.groups.synced
-		l.groups.synced = groups
+		l.syncs.tookUs = us
+		l.groups.ended(groups)
 	}
-	l.lastSync = l.ticked
+	l.syncs.lastMs = l.ticked
 	if written > l.synced.Load() {
 		l.synced.Store(written)
 		l.broadcast()
@@ -317,12 +320,12 @@ func (l *Log) sync(after func()) error {
 
 // syncer syncs beside the writer, for everysec.
 func (l *Log) syncer() {
-	defer l.done.Done()
+	defer l.writer.done.Done()
 	for {
 		select {
-		case <-l.flush:
+		case <-l.writer.flush:
 			_ = l.sync(nil) // Err reports it
-		case <-l.stop:
+		case <-l.writer.stop:
 			return
 		}
 	}
@@ -338,28 +341,35 @@ func (l *Log) Tick(nowMs int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if nowMs < l.ticked { // the machine's clock was set back
-		l.lastSync, l.tried = nowMs-everyMs, nowMs-everyMs
+		l.syncs.lastMs, l.health.tried = nowMs-everyMs, nowMs-everyMs
 	}
 	if nowMs/everyMs != l.ticked/everyMs {
-		l.trimSpare()
+		l.backlog.spares.trim()
 	}
 	l.ticked = nowMs
-	if l.closed || l.broken != nil {
+	if l.closed || l.health.broken != nil {
 		return
 	}
-	if l.failed != nil && nowMs-l.tried >= everyMs {
-		l.tried, l.retry = nowMs, true
-		l.wakeWriter()
+	if l.health.failed != nil && nowMs-l.health.tried >= everyMs {
+		l.health.tried, l.health.retry = nowMs, true
+		l.writer.rouse()
 	}
-	if l.o.Policy() == No || l.written <= l.synced.Load() || nowMs-l.lastSync < everyMs {
+	if l.o.Policy() == No || l.written <= l.synced.Load() || nowMs-l.syncs.lastMs < everyMs {
 		return
 	}
-	if l.syncing {
-		l.delayed++
+	if l.syncs.delays() {
 		return
 	}
 	select {
-	case l.flush <- struct{}{}:
+	case l.writer.flush <- struct{}{}:
 	default:
 	}
+}
+
+// delays reports whether a sync has to wait for the one that runs, and counts it.
+func (s *syncs) delays() bool {
+	if s.running {
+		s.delayed++
+	}
+	return s.running
 }
