@@ -16,15 +16,30 @@ var (
 func (s *Storage) dir() disk.FS {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.disk
+	return s.place.fs
 }
 
-// lockDir locks the directory against other processes. It requires mu.
-func (s *Storage) lockDir() (err error) {
-	if s.release == nil {
-		s.release, err = s.disk.Lock()
+// A place is the directory of the files. The Storage's mu protects it.
+type place struct {
+	fs      disk.FS      // nil: there is none
+	release func() error // unlocks it; nil: it is not locked
+}
+
+// lock locks the directory against other processes.
+func (p *place) lock() (err error) {
+	if p.release == nil {
+		p.release, err = p.fs.Lock()
 	}
 	return err
+}
+
+func (p *place) unlock() error {
+	if p.release == nil {
+		return nil
+	}
+	release := p.release
+	p.release = nil
+	return release()
 }
 
 // changeDir is CONFIG SET dir. Snapshots go to the new directory from now on, and
@@ -34,7 +49,7 @@ func (s *Storage) changeDir() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.disk == nil:
+	case s.place.fs == nil:
 		return nil
 	case s.options.Chdir == nil:
 		return errDirFixed
@@ -44,19 +59,19 @@ func (s *Storage) changeDir() error {
 		return errDirSaving
 	}
 	dir := s.options.Chdir(s.cfg.String("dir"))
-	if dir.Path(".") == s.disk.Path(".") {
+	if dir.Path(".") == s.place.fs.Path(".") {
 		return nil
 	}
-	if s.release != nil {
+	if s.place.release != nil {
 		release, err := dir.Lock()
 		if err != nil {
 			return err
 		}
-		if err := s.release(); err != nil {
-			s.options.Log.Warn("leaving the directory failed", "dir", s.disk.Path("."), "error", err)
+		if err := s.place.release(); err != nil {
+			s.options.Log.Warn("leaving the directory failed", "dir", s.place.fs.Path("."), "error", err)
 		}
-		s.release = release
+		s.place.release = release
 	}
-	s.disk = dir
+	s.place.fs = dir
 	return nil
 }

@@ -1,6 +1,9 @@
 package durable
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // A job writes the keyspace, as it is at one instant, to a file in the
 // background: a save writes dump.rdb, a rewrite a new base of the log. One job
@@ -36,6 +39,8 @@ type jobs struct {
 	started     [2]int64   // by jobKind, since start or CONFIG RESETSTAT
 	lastSaveS   int64      // the last save that succeeded, in unix seconds; at first the start
 	lastTryS    int64
+	points      []savePoint
+	saveFailing atomic.Bool // see updateMisconf
 }
 
 // runs reports whether a job of a kind is running. One that was canceled is not, even before it has ended.
@@ -70,7 +75,7 @@ func (s *Storage) startJob(kind jobKind, foreground bool) *job {
 	if s.jobs.current != nil || s.closed || !s.opened || s.Loading() {
 		return nil
 	}
-	if err := s.lockDir(); err != nil {
+	if err := s.place.lock(); err != nil {
 		s.options.Log.Warn("nothing is written", "error", err)
 		if foreground {
 			return nil
@@ -86,7 +91,7 @@ func (s *Storage) startJob(kind jobKind, foreground bool) *job {
 	}
 	s.jobs.current = j
 	s.jobs.started[kind]++
-	s.jobRunning.Store(true)
+	s.fsync.busy.Store(true)
 	switch kind {
 	case saveJob:
 		s.jobs.saveNext = false
@@ -126,7 +131,7 @@ func (s *Storage) run(j *job) {
 		s.jobs.lastSaveS = s.unixSeconds()
 	}
 	s.jobs.current = nil
-	s.jobRunning.Store(false)
+	s.fsync.busy.Store(false)
 	s.updateMisconf()
 	s.startNext()
 	close(j.done)

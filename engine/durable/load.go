@@ -23,8 +23,20 @@ type progress struct {
 	loggedTenths int64        // of the total, in the server's log
 }
 
-// loadCounts are the keys of the last snapshot that was read.
-type loadCounts struct{ keys, expired, skipped atomic.Int64 }
+// loads is what is loaded, or was last.
+type loads struct {
+	running   atomic.Pointer[progress] // nil: nothing is being loaded
+	reloading atomic.Bool              // DEBUG RELOAD or LOADAOF is under way, which holds every shard
+	canceled  atomic.Bool
+
+	keys, expired, skipped atomic.Int64 // of the last snapshot
+}
+
+func (l *loads) resetCounts() {
+	l.keys.Store(0)
+	l.expired.Store(0)
+	l.skipped.Store(0)
+}
 
 // logProgressBytes is the size from which on progress is written to the server's
 // log.
@@ -62,7 +74,7 @@ func (s *Storage) Load(begun func()) error {
 		s.options.Continue(l.history)
 	}
 	s.store.Unlock(store.AllShards)
-	s.loading.Store(nil)
+	s.loads.running.Store(nil)
 	return nil
 }
 
@@ -97,10 +109,10 @@ type loader struct {
 
 func (s *Storage) newLoader(begun func()) *loader {
 	return &loader{
-		storage: s, ctx: s.options.Replay(), progress: s.loading.Load(),
+		storage: s, ctx: s.options.Replay(), progress: s.loads.running.Load(),
 		skip:  s.cfg.Bool("load-skip-unsupported"),
 		begun: sync.OnceFunc(begun),
-		delay: delay{storage: s, directive: "key-load-delay", ended: s.cancelLoad.Load},
+		delay: delay{storage: s, directive: "key-load-delay", ended: s.loads.canceled.Load},
 	}
 }
 
@@ -163,19 +175,17 @@ func (l *loader) logSkipped() {
 // log may refer to them.
 func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, error) {
 	s := l.storage
-	s.loaded.keys.Store(0)
-	s.loaded.expired.Store(0)
-	s.loaded.skipped.Store(0)
+	s.loads.resetCounts()
 	nowMs := s.clock.NowUs() / 1000
 	expires := alone && len(s.cfg.Strings("replicaof")) != 2
 	h := rdb.Handler{
 		Key: func(db int, key []byte, expireAtMs int64, value any) error {
-			if s.cancelLoad.Load() {
+			if s.loads.canceled.Load() {
 				return ErrClosing
 			}
 			if !expires || expireAtMs == 0 || expireAtMs >= nowMs {
-				s.loaded.keys.Add(1)
-			} else if s.loaded.expired.Add(1); l.history.ID == "" {
+				s.loads.keys.Add(1)
+			} else if s.loads.expired.Add(1); l.history.ID == "" {
 				return nil
 			}
 			if err := l.put(db, key, value, expireAtMs); err != nil {
@@ -200,7 +210,7 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 	}
 	sum, err := rdb.Read(f, size, s.readOptions(), h)
 	l.skipped += int64(sum.Skipped)
-	s.loaded.skipped.Store(int64(sum.Skipped))
+	s.loads.skipped.Store(int64(sum.Skipped))
 	return sum, explainUnsupported(err)
 }
 
@@ -244,7 +254,7 @@ func (l *loader) put(db int, key []byte, value any, expireAtMs int64) error {
 // apply runs one command of a log.
 func (l *loader) apply(args [][]byte) error {
 	s := l.storage
-	if s.cancelLoad.Load() {
+	if s.loads.canceled.Load() {
 		return ErrClosing
 	}
 	cmd, refusal := s.options.Table().ResolveOwn(args)

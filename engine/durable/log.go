@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/zlimit/zlimit/persist/aof"
 	"github.com/zlimit/zlimit/store"
@@ -67,7 +68,7 @@ var ErrCanceled = aof.ErrWaitCanceled
 // unless the caller has written nothing that is not on disk: reading goes on.
 // written is where the caller's own writes end.
 func (s *Storage) WaitDurable(written Position, c Canceler) error {
-	if aof.Policy(s.fsync.Load()) != aof.Always {
+	if s.fsync.directive() != aof.Always {
 		return nil
 	}
 	return s.waitDurable(written, c)
@@ -131,11 +132,11 @@ func (s *Storage) newestLog() *aof.Log {
 func (s *Storage) logOptions() aof.Options {
 	return aof.Options{
 		FS: s.dir(), DirName: s.cfg.String("appenddirname"), Name: s.cfg.String("appendfilename"),
-		Policy: s.fsyncPolicy, Pause: s.options.Pause, Turn: s.options.Turn,
+		Policy: s.fsync.now, Pause: s.options.Pause, Turn: s.options.Turn,
 		InPieces: func() bool { return s.cfg.Bool("aof-rewrite-incremental-fsync") },
 		Wrote:    s.options.Wrote, NowUs: s.clock.MonotonicUs,
 		Synced: func(us int64) {
-			if s.fsyncPolicy() == aof.Always {
+			if s.fsync.now() == aof.Always {
 				s.options.Synced(us)
 			}
 		},
@@ -152,11 +153,20 @@ func (s *Storage) logFile(warning bool, text string) {
 	s.options.Log.Log(context.Background(), level, text)
 }
 
-// fsyncPolicy returns the present policy. The log calls it with its own lock
-// held, so it takes none.
-func (s *Storage) fsyncPolicy() aof.Policy {
-	policy := aof.Policy(s.fsync.Load())
-	if policy == aof.EverySec && s.easyFsync.Load() && s.jobRunning.Load() {
+// fsync says when the log is synced.
+type fsync struct {
+	policy atomic.Uint32 // appendfsync, an aof.Policy
+	easy   atomic.Bool   // no-appendfsync-on-rewrite
+	busy   atomic.Bool   // a save or a rewrite is running
+}
+
+// directive returns appendfsync.
+func (f *fsync) directive() aof.Policy { return aof.Policy(f.policy.Load()) }
+
+// now returns the present policy. The log calls it with its own lock held, so it takes none.
+func (f *fsync) now() aof.Policy {
+	policy := f.directive()
+	if policy == aof.EverySec && f.easy.Load() && f.busy.Load() {
 		return aof.No
 	}
 	return policy
@@ -222,7 +232,7 @@ func (s *Storage) switchLog() error {
 // startLog creates a log and schedules its first rewrite, which fills it.
 func (s *Storage) startLog() error {
 	s.mu.Lock()
-	err := s.lockDir()
+	err := s.place.lock()
 	s.mu.Unlock()
 	var log *aof.Log
 	if err == nil {

@@ -22,7 +22,7 @@ const (
 
 // Failing reports whether changes cannot be kept.
 func (s *Storage) Failing() bool {
-	if s.saveFailing.Load() {
+	if s.jobs.saveFailing.Load() {
 		return true
 	}
 	l := s.log.Load()
@@ -32,7 +32,7 @@ func (s *Storage) Failing() bool {
 // Misconf returns the error reply for commands that write while Failing, and ""
 // while they may.
 func (s *Storage) Misconf() string {
-	if s.saveFailing.Load() {
+	if s.jobs.saveFailing.Load() {
 		return misconfSave
 	}
 	if l := s.log.Load(); l != nil {
@@ -62,6 +62,6 @@ func systemText(err error) string {
 
 // updateMisconf sets saveFailing. It requires mu.
 func (s *Storage) updateMisconf() {
-	s.saveFailing.Store(s.jobs.outcomes[saveJob].failed && len(s.points) > 0 &&
+	s.jobs.saveFailing.Store(s.jobs.outcomes[saveJob].failed && len(s.jobs.points) > 0 &&
 		s.cfg.Bool("stop-writes-on-bgsave-error"))
 }

@@ -76,8 +76,8 @@ func (s *Storage) Reload(o ReloadOptions) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	s.reloading.Store(true)
-	defer s.reloading.Store(false)
+	s.loads.reloading.Store(true)
+	defer s.loads.reloading.Store(false)
 	l := s.newLockedLoader()
 	if o.Flush {
 		err = l.flush()
@@ -103,8 +103,8 @@ func (s *Storage) ReloadLog() error {
 	if err := log.Drain(); err != nil {
 		return err
 	}
-	s.reloading.Store(true)
-	defer s.reloading.Store(false)
+	s.loads.reloading.Store(true)
+	defer s.loads.reloading.Store(false)
 	l := s.newLockedLoader()
 	err := l.flush()
 	if err == nil {

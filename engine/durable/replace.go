@@ -55,7 +55,7 @@ func (s *Storage) Replace(
 	if err := check.check(f, size, at, progressed); err != nil {
 		return 0, err
 	}
-	if !s.loading.CompareAndSwap(nil, &progress{beganS: s.unixSeconds()}) {
+	if !s.loads.running.CompareAndSwap(nil, &progress{beganS: s.unixSeconds()}) {
 		return 0, ErrLoading
 	}
 	s.switching.Lock() // the log may be on its way in or out
@@ -68,7 +68,7 @@ func (s *Storage) Replace(
 		if errors.Is(err, ErrClosing) {
 			return // still loading: part of a copy does not get into files
 		}
-		s.loading.Store(nil)
+		s.loads.running.Store(nil)
 		if !logging {
 			return
 		}
@@ -100,7 +100,7 @@ func (l *loader) check(f io.ReaderAt, size int64, at History, progressed func())
 	o := s.readOptions()
 	sum, err := rdb.Read(f, size, o, rdb.Handler{
 		Key: func(int, []byte, int64, any) error {
-			if s.cancelLoad.Load() {
+			if s.loads.canceled.Load() {
 				return ErrClosing
 			}
 			return nil

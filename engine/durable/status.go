@@ -38,26 +38,25 @@ type LoadStatus struct {
 
 // Status returns the present status.
 func (s *Storage) Status() Status {
-	log := s.log.Load()
+	log, nowS := s.log.Load(), s.unixSeconds()
 	s.mu.Lock()
-	jobs, starting := s.jobs, s.starting
-	s.mu.Unlock()
-	nowS := s.unixSeconds()
+	starting := s.starting
 	out := Status{
 		Logging: log != nil, Starting: starting != nil,
-		Changes: s.changes.Load(), LastSaveS: jobs.lastSaveS,
-		Save: jobs.status(saveJob, nowS), Rewrite: jobs.status(rewriteJob, nowS),
-		RewriteScheduled: jobs.rewriteNext,
-		KeysLoaded:       s.loaded.keys.Load(), KeysExpired: s.loaded.expired.Load(),
-		KeysSkipped: s.loaded.skipped.Load(),
+		Changes: s.changes.Load(), LastSaveS: s.jobs.lastSaveS,
+		Save: s.jobs.status(saveJob, nowS), Rewrite: s.jobs.status(rewriteJob, nowS),
+		RewriteScheduled: s.jobs.rewriteNext,
+		KeysLoaded:       s.loads.keys.Load(), KeysExpired: s.loads.expired.Load(),
+		KeysSkipped: s.loads.skipped.Load(),
 	}
+	s.mu.Unlock()
 	if log != nil {
 		out.LogErr = log.Err()
 		out.Log = log.Status()
 	} else if starting != nil {
 		out.Log = starting.Status()
 	}
-	if p := s.loading.Load(); p != nil {
+	if p := s.loads.running.Load(); p != nil {
 		out.Loading = &LoadStatus{p.beganS, p.done.Load(), p.total.Load()}
 	}
 	return out

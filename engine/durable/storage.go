@@ -95,34 +95,26 @@ type Storage struct {
 
 	opened bool // set by Open, before there are sessions
 
-	log        atomic.Pointer[aof.Log]  // nil: appendonly no. Changed with every shard locked
-	fsync      atomic.Uint32            // appendfsync, an aof.Policy
-	easyFsync  atomic.Bool              // no-appendfsync-on-rewrite
-	jobRunning atomic.Bool              // a save or a rewrite is running
-	loading    atomic.Pointer[progress] // nil: nothing is being loaded
-	reloading  atomic.Bool              // DEBUG RELOAD or LOADAOF is under way, which holds every shard
-	loaded     loadCounts
+	log   atomic.Pointer[aof.Log] // nil: appendonly no. Changed with every shard locked
+	fsync fsync
+	loads loads
 
 	// Every recorded command writes changes; every command reads what is above.
 	_       [120]byte    // two cache lines: processors fetch them in pairs
 	changes atomic.Int64 // since the last save
 	_       [120]byte
 
-	saveFailing atomic.Bool // see updateMisconf
-	cancelLoad  atomic.Bool
-	atClose     atomic.Int32 // a CloseMode
+	atClose atomic.Int32 // a CloseMode
 
 	switching sync.Mutex    // held while the log is switched on or off; commands only try it
 	snapshots chan struct{} // of one element, which is there while a snapshot is taken
 
 	// mu is the innermost lock: its holder locks no shard and waits for no disk.
 	mu       sync.Mutex
-	disk     disk.FS      // protected by mu, as are the fields below
-	release  func() error // unlocks the directory; nil: it is not locked
+	place    place // protected by mu, as are the fields below
 	jobs     jobs
 	starting *aof.Log // switched on, but its first rewrite has not begun
-	points   []savePoint
-	closed   bool // no job may begin
+	closed   bool     // no job may begin
 	tasks    sync.WaitGroup
 }
 
@@ -153,14 +145,14 @@ var (
 // New returns a Storage that keeps nothing before Open and Load.
 func New(o Options) *Storage {
 	s := &Storage{
-		options: o, cfg: o.Config, clock: o.Clock, store: o.Store, disk: o.Disk,
+		options: o, cfg: o.Config, clock: o.Clock, store: o.Store, place: place{fs: o.Disk},
 		snapshots: make(chan struct{}, 1),
 	}
 	s.jobs.lastSaveS = s.unixSeconds()
 	s.cfg.Follow(func() {
 		policies := map[string]aof.Policy{"always": aof.Always, "no": aof.No}
-		s.fsync.Store(uint32(policies[s.cfg.String("appendfsync")]))
-		s.easyFsync.Store(s.cfg.Bool("no-appendfsync-on-rewrite"))
+		s.fsync.policy.Store(uint32(policies[s.cfg.String("appendfsync")]))
+		s.fsync.easy.Store(s.cfg.Bool("no-appendfsync-on-rewrite"))
 	})
 	s.readSavePoints()
 	s.cfg.OnChange("save", func() {
@@ -186,17 +178,17 @@ func (s *Storage) Open() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.disk == nil && wanted:
+	case s.place.fs == nil && wanted:
 		return errNoDisk
-	case s.disk == nil:
+	case s.place.fs == nil:
 		return nil
 	case wanted:
-		if err := s.lockDir(); err != nil {
+		if err := s.place.lock(); err != nil {
 			return err
 		}
 	}
 	s.opened = true
-	s.loading.Store(&progress{beganS: s.unixSeconds()})
+	s.loads.running.Store(&progress{beganS: s.unixSeconds()})
 	return nil
 }
 
@@ -204,13 +196,13 @@ func (s *Storage) Open() error {
 func (s *Storage) Opened() bool { return s.opened }
 
 // Loading reports whether the files are still being loaded.
-func (s *Storage) Loading() bool { return s.loading.Load() != nil }
+func (s *Storage) Loading() bool { return s.loads.running.Load() != nil }
 
 // Reloading reports whether Reload or ReloadLog is under way.
-func (s *Storage) Reloading() bool { return s.reloading.Load() }
+func (s *Storage) Reloading() bool { return s.loads.reloading.Load() }
 
 // CancelLoad makes Load stop at the next key or command. It returns at once.
-func (s *Storage) CancelLoad() { s.cancelLoad.Store(true) }
+func (s *Storage) CancelLoad() { s.loads.canceled.Store(true) }
 
 // SetCloseMode says whether Close saves a snapshot.
 func (s *Storage) SetCloseMode(m CloseMode) { s.atClose.Store(int32(m)) }
@@ -246,11 +238,7 @@ func (s *Storage) Close() error {
 	s.stopLog()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.release != nil {
-		failed = errors.Join(failed, s.release())
-		s.release = nil
-	}
-	return failed
+	return errors.Join(failed, s.place.unlock())
 }
 
 func (s *Storage) savesAtClose() bool {

@@ -39,7 +39,7 @@ func (s *Storage) Tick() {
 // startDueSave starts a save if a save point asks for one. It requires mu.
 func (s *Storage) startDueSave() {
 	nowS, changes := s.unixSeconds(), s.changes.Load()
-	for _, p := range s.points {
+	for _, p := range s.jobs.points {
 		due := changes >= p.changes && nowS-s.jobs.lastSaveS > p.seconds
 		if due && s.jobs.current == nil && s.jobs.mayRetry(nowS) {
 			s.options.Log.Info("a save point is due: saving", "changes", p.changes, "seconds", p.seconds)
@@ -64,11 +64,11 @@ func (s *Storage) readSavePoints() {
 	words := s.cfg.SavePoints()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.points = nil
+	s.jobs.points = nil
 	for i := 0; i+1 < len(words); i += 2 {
 		seconds, _ := strconv.ParseInt(words[i], 10, 64) // config has checked them
 		changes, _ := strconv.ParseInt(words[i+1], 10, 64)
-		s.points = append(s.points, savePoint{seconds, changes})
+		s.jobs.points = append(s.jobs.points, savePoint{seconds, changes})
 	}
 	s.updateMisconf()
 }
@@ -77,5 +77,5 @@ func (s *Storage) readSavePoints() {
 func (s *Storage) HasSavePoints() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.points) > 0
+	return len(s.jobs.points) > 0
 }
