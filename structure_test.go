@@ -29,7 +29,7 @@ var bounds = []struct {
 	{"server", "fields of output", 17, 20},
 	{"persist/aof", "fields of Log", 19, 20},
 	{"engine/durable", "fields of Storage", 20, 20},
-	{"engine", "methods of Session", 89, 60},
+	{"engine", "methods of Session", 55, 60},
 	{"engine", "tests of a command's name", 1, 0},
 	{"commands", "tests of a command's name", 5, 0},
 	{"server", "tests of a command's name", 0, 0},

@@ -94,7 +94,7 @@ func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
 		rules = append(rules, string(rule))
 	}
 	e.keepUsers()
-	err := e.users.Set(string(c.Args[2]), rules, e.allChannels(), caller(c).cutSubscribers)
+	err := e.users.Set(string(c.Args[2]), rules, e.allChannels(), caller(c).who.cutSubscribers)
 	var rule *acl.RuleError
 	switch {
 	case err == nil:
@@ -116,7 +116,7 @@ func (e *Engine) aclDelUser(c *commands.Ctx) resp.Value {
 		}
 		if u := e.users.Delete(string(name)); u != nil {
 			deleted++
-			caller(c).cutUsers([]*acl.User{u})
+			caller(c).who.cutUsers([]*acl.User{u})
 		}
 	}
 	return resp.Int(deleted)

@@ -115,7 +115,7 @@ func always(refusal resp.Value) func(*Session, *commands.Command, [][]byte) resp
 }
 
 func refuseDebug(s *Session, _ *commands.Command, _ [][]byte) resp.Value {
-	if !s.allowed("enable-debug-command") {
+	if !s.who.allowed("enable-debug-command") {
 		return errDebugOff
 	}
 	return resp.None

@@ -209,3 +209,19 @@ func (e *Engine) AuthorizeScrape(p Peer, name, password string) error {
 	}
 	return nil
 }
+
+// allowed reports whether a directive such as enable-debug-command admits the
+// session's client.
+func (a *account) allowed(directive string) bool {
+	s := a.session
+	if s.peer.Owner {
+		return true
+	}
+	switch s.engine.cfg.String(directive) {
+	case "yes":
+		return true
+	case "local":
+		return s.peer.Local
+	}
+	return false
+}

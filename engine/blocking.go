@@ -72,9 +72,9 @@ func (s *Session) Resume() resp.Value {
 		b.awaited.ended()
 	}
 	if b.silent {
-		return s.bound(resp.None)
+		return s.answers.bound(resp.None)
 	}
-	return s.bound(b.reply)
+	return s.answers.bound(b.reply)
 }
 
 // TimeoutMs returns after how many milliseconds to call TimeOut; 0: never.
@@ -261,51 +261,6 @@ func (s *Session) stopWaiting() {
 	}
 }
 
-// serve gives the elements under keys that sessions wait for to those that wait
-// longest, before any other session can see them. The order is Redis': key by key
-// as commands created them, then those that serving created.
-func (s *Session) serve(shards store.ShardSet) {
-	st := s.engine.store
-	for ready := st.DrainReady(shards); len(ready) > 0; ready = st.DrainReady(shards) {
-		for _, k := range ready {
-			s.serveKey(k)
-		}
-	}
-}
-
-func (s *Session) serveKey(k store.ReadyKey) {
-	e, c := s.engine, &s.ctx
-	db, key := e.store.DB(k.DB), []byte(k.Key)
-	for w := range e.store.Waiters(k) {
-		n := db.Find(key, c.NowMs)
-		if n == nil {
-			return
-		}
-		b := w.Owner.(*Blocked)
-		if !b.wait.Wants(n) || !w.Claim() {
-			continue
-		}
-		// Its session does nothing meanwhile, so its Ctx can be used.
-		own := &b.session.ctx
-		settings := own.Settings
-		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
-		s.engine.preserveFor(b.wait, db, key)
-		group := c.Group()
-		if group != nil {
-			group.Separate() // as in Redis: the pop follows the push
-			group.SetEvent(own.Cmd.ChangeEvent())
-		}
-		own.Env.Record(group)
-		s.rec.invalidate()
-		s.EndCall()
-		b.reply = b.take(own, n)
-		s.rec.invalidateServed(b.session, k)
-		own.Env.Record(nil)
-		own.Settings = settings
-		s.req.served = append(s.req.served, b)
-	}
-}
-
 // A future is a reply that is computed beside the session: of a command that waits
 // for a file to be written or synced, or for its own timeout.
 type future struct {
@@ -377,3 +332,50 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 }
 
 var errUnblockReason = resp.Error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
+
+// serve gives the elements under keys that sessions wait for to those that wait
+// longest, before any other session can see them. The order is Redis': key by key
+// as commands created them, then those that serving created.
+func (k keyspace) serve(shards store.ShardSet) {
+	s := k.session
+	st := s.engine.store
+	for ready := st.DrainReady(shards); len(ready) > 0; ready = st.DrainReady(shards) {
+		for _, ready := range ready {
+			k.serveKey(ready)
+		}
+	}
+}
+
+func (k keyspace) serveKey(ready store.ReadyKey) {
+	s := k.session
+	e, c := s.engine, &s.ctx
+	db, key := e.store.DB(ready.DB), []byte(ready.Key)
+	for w := range e.store.Waiters(ready) {
+		n := db.Find(key, c.NowMs)
+		if n == nil {
+			return
+		}
+		b := w.Owner.(*Blocked)
+		if !b.wait.Wants(n) || !w.Claim() {
+			continue
+		}
+		// Its session does nothing meanwhile, so its Ctx can be used.
+		own := &b.session.ctx
+		settings := own.Settings
+		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
+		s.engine.preserveFor(b.wait, db, key)
+		group := c.Group()
+		if group != nil {
+			group.Separate() // as in Redis: the pop follows the push
+			group.SetEvent(own.Cmd.ChangeEvent())
+		}
+		own.Env.Record(group)
+		s.rec.invalidate()
+		s.EndCall()
+		b.reply = b.take(own, n)
+		s.rec.invalidateServed(b.session, ready)
+		own.Env.Record(nil)
+		own.Settings = settings
+		s.req.served = append(s.req.served, b)
+	}
+}

@@ -87,22 +87,6 @@ func refuseBehind(s *Session, busy *scripting.Busy, cmd *commands.Command, args 
 	return resp.None
 }
 
-// executeWhileBusy runs a command whose shards a script holds. The commands that
-// Redis runs all the same need shards only for watched keys: these are unwatched
-// later, and a key that WATCH names now counts as changed.
-func (s *Session) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *scripting.Busy) resp.Value {
-	if refusal := refuseBehind(s, busy, cmd, args); refusal.IsError() {
-		return s.reject(cmd, refusal)
-	}
-	if len(cmd.Keys) == 0 { // all but WATCH
-		s.tx.orphanWatch()
-	}
-	s.begin()
-	s.req.locked = false
-	defer s.end(0)
-	return s.calls.measure(cmd, args)
-}
-
 // orphans are watches and waiters that their sessions no longer need, but could not
 // remove from their keys because the shards were locked.
 type orphans struct {
@@ -128,7 +112,7 @@ func (t *transaction) orphanWatch() {
 	o.watches = append(o.watches, t.watch)
 	o.mu.Unlock()
 	t.watch = &store.Watch{Owner: s}
-	s.countNames()
+	s.shown.countNames()
 }
 
 // removeOrphans removes those orphans from their keys whose shards are free.
@@ -154,4 +138,21 @@ func (e *Engine) removeOrphans() {
 		e.store.Unlock(shards)
 		return true
 	})
+}
+
+// executeWhileBusy runs a command whose shards a script holds. The commands that
+// Redis runs all the same need shards only for watched keys: these are unwatched
+// later, and a key that WATCH names now counts as changed.
+func (k keyspace) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *scripting.Busy) resp.Value {
+	s := k.session
+	if refusal := refuseBehind(s, busy, cmd, args); refusal.IsError() {
+		return s.tx.reject(cmd, refusal)
+	}
+	if len(cmd.Keys) == 0 { // all but WATCH
+		s.tx.orphanWatch()
+	}
+	k.begin()
+	s.req.locked = false
+	defer k.end(0)
+	return s.calls.measure(cmd, args)
 }

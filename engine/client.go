@@ -173,7 +173,7 @@ func clientSetName(c *commands.Ctx) resp.Value {
 	if !validName(c.Args[2]) {
 		return errClientName
 	}
-	caller(c).setName(c.Args[2])
+	caller(c).shown.setName(c.Args[2])
 	return resp.OK
 }
 
@@ -209,7 +209,7 @@ func onOff(c *commands.Ctx, field func(p *public) *bool) resp.Value {
 // CLIENT NO-EVICT <ON | OFF>
 func clientNoEvict(c *commands.Ctx) resp.Value {
 	reply := onOff(c, func(p *public) *bool { return &p.noEvict })
-	caller(c).shareOutput()
+	caller(c).answers.shareOutput()
 	return reply
 }
 
@@ -247,16 +247,17 @@ func clientReply(c *commands.Ctx) resp.Value {
 // CLIENT INFO
 func clientInfo(c *commands.Ctx) resp.Value {
 	s := caller(c)
-	s.publishNow(c)
-	return resp.Verbatim(s.line(c.NowUs) + "\n")
+	s.shown.publishNow(c)
+	return resp.Verbatim(s.shown.line(c.NowUs) + "\n")
 }
 
 // publishNow shows the session as it is while it runs a command.
-func (s *Session) publishNow(c *commands.Ctx) {
-	s.shown.edit(func(p *public) {
+func (v *shown) publishNow(c *commands.Ctx) {
+	s := v.session
+	v.edit(func(p *public) {
 		p.db, p.proto, p.lastCommand, p.lastUs = c.DBIndex, s.answers.proto, c.Cmd, c.NowUs
 		if s.peer.Buffers != nil {
-			s.countBuffers(p, s.peer.Buffers(), p.multiBytes)
+			v.countBuffers(p, s.peer.Buffers(), p.multiBytes)
 		}
 	})
 }
@@ -264,7 +265,7 @@ func (s *Session) publishNow(c *commands.Ctx) {
 // CLIENT LIST [TYPE type] [ID client-id [client-id ...]]
 func clientList(c *commands.Ctx) resp.Value {
 	s := caller(c)
-	s.publishNow(c)
+	s.shown.publishNow(c)
 	listed := s.engine.sessions.all()
 	switch args := c.Args[2:]; {
 	case len(args) == 0:
@@ -291,7 +292,7 @@ func clientList(c *commands.Ctx) resp.Value {
 	}
 	var b strings.Builder
 	for _, o := range listed {
-		b.WriteString(o.line(c.NowUs))
+		b.WriteString(o.shown.line(c.NowUs))
 		b.WriteByte('\n')
 	}
 	return resp.Verbatim(b.String())
@@ -321,7 +322,7 @@ func clientKill(c *commands.Ctx) resp.Value {
 	s := caller(c)
 	if len(c.Args) == 3 {
 		addr := string(c.Args[2])
-		if s.kill(func(o *Session) bool { return o.peer.Addr == addr }) == 0 {
+		if s.ending.kill(func(o *Session) bool { return o.peer.Addr == addr }) == 0 {
 			return errNoSuchClient
 		}
 		return resp.OK
@@ -366,7 +367,7 @@ func clientKill(c *commands.Ctx) resp.Value {
 	if len(args) != 0 {
 		return commands.ErrSyntax
 	}
-	return resp.Int(int64(s.kill(func(o *Session) bool {
+	return resp.Int(int64(s.ending.kill(func(o *Session) bool {
 		if skipMe && o == s {
 			return false
 		}
@@ -381,7 +382,8 @@ func clientKill(c *commands.Ctx) resp.Value {
 
 // kill closes the sessions that match: its own after the reply is sent, the others
 // at once, however long their connections take to end.
-func (s *Session) kill(match func(o *Session) bool) int {
+func (x *ending) kill(match func(o *Session) bool) int {
+	s := x.session
 	killed, patient := 0, !s.inbox.subscriber.InExec // in EXEC shards are locked
 	for _, o := range s.engine.sessions.all() {
 		if !match(o) {
@@ -390,7 +392,7 @@ func (s *Session) kill(match func(o *Session) bool) int {
 		patient = patient && s.order.letRun(o)
 		switch {
 		case o == s:
-			s.ending.closing = true
+			x.closing = true
 		case o.peer.Kill == nil || !s.engine.sessions.remove(o):
 			continue // it cannot be killed, or has been
 		default:
@@ -430,8 +432,9 @@ func (x *ending) die() {
 }
 
 // line returns the session's line in CLIENT LIST.
-func (s *Session) line(nowUs int64) string {
-	p := s.shown.view()
+func (v *shown) line(nowUs int64) string {
+	s := v.session
+	p := v.view()
 	flags := ""
 	for _, f := range []struct {
 		on     bool
@@ -462,7 +465,7 @@ func (s *Session) line(nowUs int64) string {
 			p.buffers.QueryFree = 0
 		}
 	}
-	output, unread := s.shown.output.Load(), int64(0)
+	output, unread := v.output.Load(), int64(0)
 	if p.replica != nil { // what it has not read is kept once for all: it is no buffer of the session
 		unread = p.replica.Status().Unread
 	}
@@ -483,7 +486,7 @@ func (s *Session) line(nowUs int64) string {
 		seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
 		p.topics[pubsub.Channels], p.topics[pubsub.Patterns], p.topics[pubsub.ShardChannels], p.queued,
 		p.buffers.Query, p.buffers.QueryFree, p.multiBytes, output, output+unread,
-		s.bytes(&p)+unread, last, user,
+		v.bytes(&p)+unread, last, user,
 		p.tracking.Redirection(), p.proto, p.library())
 }
 

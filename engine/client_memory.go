@@ -43,9 +43,10 @@ const (
 
 // countNames counts what the names take that the session watches, has subscribed to or tracks as prefixes. It
 // is called when they have changed: one command may name any number.
-func (s *Session) countNames() {
+func (v *shown) countNames() {
+	s := v.session
 	bytes := s.tx.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes()
-	s.shown.edit(func(p *public) {
+	v.edit(func(p *public) {
 		s.engine.memory.buffers.Add(bytes - p.nameBytes)
 		p.nameBytes = bytes
 	})
@@ -53,9 +54,10 @@ func (s *Session) countNames() {
 
 // bytes returns what a session counts for under maxmemory-clients: tot-mem of
 // CLIENT LIST.
-func (s *Session) bytes(p *public) int64 {
+func (v *shown) bytes(p *public) int64 {
+	s := v.session
 	return sessionBytes + int64(p.buffers.Memory) + int64(p.multiBytes) + p.nameBytes +
-		s.shown.output.Load() + s.inbox.subscriber.Mail.Size()
+		v.output.Load() + s.inbox.subscriber.Mail.Size()
 }
 
 // CountOutput adds to the bytes of replies that wait until the client reads. Any
@@ -92,7 +94,7 @@ func (e *Engine) evictClients() {
 	total := int64(0)
 	for _, s := range e.sessions.all() {
 		p := s.shown.view()
-		n := s.bytes(&p)
+		n := s.shown.bytes(&p)
 		total += n
 		if !p.noEvict && p.replica == nil && !isMaster(s) && s.peer.Kill != nil {
 			evictable = append(evictable, client{s, n})
@@ -114,7 +116,7 @@ func (e *Engine) evictClients() {
 func (x *ending) evict(bytes int64) bool {
 	s := x.session
 	m := &s.engine.clientMemory
-	line := s.line(s.engine.clock.NowUs())
+	line := s.shown.line(s.engine.clock.NowUs())
 	x.leaving.Store(bytes) // before Close can miss it
 	m.leaving.Add(bytes)
 	if !s.engine.sessions.remove(s) {

@@ -72,7 +72,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 		}
 	}
 	by := config.Setter{
-		Protected: caller(c).allowed("enable-protected-configs"),
+		Protected: caller(c).who.allowed("enable-protected-configs"),
 		Loading:   e.storage.Loading() || e.storage.Reloading(),
 	}
 	e.keepUsers() // requirepass changes one

@@ -97,7 +97,7 @@ func reset(c *commands.Ctx) resp.Value {
 	s.tx.end()
 	s.tx.endWatch()
 	s.inbox.unsubscribe()
-	s.track(nil)
+	s.rec.track(nil)
 	s.seen.unmonitor()
 	s.answers.proto = resp.RESP2
 	if s.answers.mode != replySkip { // CLIENT REPLY SKIP skips RESET's reply, too
@@ -108,7 +108,7 @@ func reset(c *commands.Ctx) resp.Value {
 	c.DBIndex = 0
 	s.answers.noTouch = false
 	s.shown.edit(func(p *public) { p.name, p.noEvict, p.noTouch = "", false, false })
-	s.shareOutput()
+	s.answers.shareOutput()
 	return resp.Status("RESET")
 }
 
@@ -157,7 +157,7 @@ func hello(c *commands.Ctx) resp.Value {
 			if !validName(rest[1]) {
 				return errClientName
 			}
-			s.setName(rest[1])
+			s.shown.setName(rest[1])
 			rest = rest[2:]
 		default:
 			return resp.Error("ERR Syntax error in HELLO option '" + string(rest[0]) + "'")
@@ -189,6 +189,6 @@ func validName(name []byte) bool {
 	return true
 }
 
-func (s *Session) setName(name []byte) {
-	s.shown.edit(func(p *public) { p.name = string(name) })
+func (v *shown) setName(name []byte) {
+	v.edit(func(p *public) { p.name = string(name) })
 }

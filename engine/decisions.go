@@ -110,7 +110,7 @@ func (w *watching) setTracer(on bool) {
 func (w *watching) observe() {
 	s := w.session
 	if w.observer == nil {
-		w.observer = s.engine.doctor.NewClient(s.id, s.label)
+		w.observer = s.engine.doctor.NewClient(s.id, s.shown.label)
 	}
 	s.ctx.Env.ObserveBy(nil)
 	if w.observer.Begin() {
@@ -120,8 +120,9 @@ func (w *watching) observe() {
 
 // label returns the name of the session's client, or its address without the port if it has
 // none. It is called on the session's goroutine, the only one that sets the name.
-func (s *Session) label() string {
-	if name := s.shown.public.name; name != "" {
+func (v *shown) label() string {
+	s := v.session
+	if name := v.public.name; name != "" {
 		return name
 	}
 	addr := s.peer.Addr

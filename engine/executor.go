@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 // An executor runs what a session has admitted.
@@ -20,16 +21,14 @@ type executor interface {
 // keyspace runs commands on the keys of the engine.
 type keyspace struct{ session *Session }
 
-func (k keyspace) run(cmd *commands.Command, args [][]byte) resp.Value {
-	return k.session.execute(cmd, args)
-}
+func (k keyspace) run(cmd *commands.Command, args [][]byte) resp.Value { return k.execute(cmd, args) }
 
 func (keyspace) refuseQueued(*commands.Command, [][]byte) resp.Value { return resp.None }
 
 func (k keyspace) finish(reply resp.Value) resp.Value {
 	s := k.session
 	if !s.req.postponed { // else what CLIENT REPLY SKIP is for is still to come
-		reply = s.bound(s.answers.apply(reply))
+		reply = s.answers.bound(s.answers.apply(reply))
 	}
 	if len(s.inbox.waiting) > 0 {
 		reply = s.inbox.before(reply)
@@ -38,3 +37,162 @@ func (k keyspace) finish(reply resp.Value) resp.Value {
 }
 
 func (keyspace) flush() resp.Value { return resp.None }
+
+// execute locks the command's shards and runs it.
+func (k keyspace) execute(cmd *commands.Command, args [][]byte) resp.Value {
+	s := k.session
+	if cmd.Locks != nil {
+		return k.executeScript(cmd, args)
+	}
+	shards := cmd.Shards(args)
+	if cmd.Is(commands.Stepwise) {
+		shards = 0
+	}
+	if cmd.Is(commands.Transaction) {
+		shards |= s.tx.shards()
+	}
+	reply := k.executeIn(shards, cmd, args)
+	if reply.IsError() && s.ctx.Full != nil {
+		return k.executeAgain(shards, cmd, args, reply)
+	}
+	return reply
+}
+
+// executeScript is execute for commands whose row has Locks.
+func (k keyspace) executeScript(cmd *commands.Command, args [][]byte) resp.Value {
+	s := k.session
+	c := &s.ctx
+	shards := cmd.Locks(c, args)
+	c.Mode.Set(commands.MayRetry, shards != store.AllShards)
+	reply := k.executeIn(shards, cmd, args)
+	c.Mode.Set(commands.MayRetry, false)
+	if c.Retry {
+		c.Retry = false
+		c.Out.Reset()
+		reply = k.executeIn(store.AllShards, cmd, args)
+	}
+	c.Remember(nil)
+	return reply
+}
+
+// executeIn runs a command with a set of shards locked.
+func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [][]byte) resp.Value {
+	s := k.session
+	if s.engine.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
+		if !s.calls.waitForSpace() {
+			s.ending.canceled = true
+			return errCanceled
+		}
+	}
+	s.order.runEarlierFirst(shards, cmd, args)
+	shards, busy := s.engine.lock(s, shards)
+	for busy == nil && s.req.rules != s.engine.repl.rules.Load() && s.side.follows == nil {
+		// The role may have changed since the command was admitted.
+		s.engine.store.Unlock(shards)
+		if refusal := s.admit(cmd, args); refusal.IsError() {
+			return s.tx.reject(cmd, refusal)
+		}
+		shards, busy = s.engine.lock(s, shards)
+	}
+	if busy != nil {
+		return k.executeWhileBusy(cmd, args, busy)
+	}
+	defer k.end(shards)
+	if s.engine.torn.has(shards) {
+		s.ending.closing = true
+		return resp.None
+	}
+	if s.side.follows != nil && s.side.follows.over() {
+		return resp.None
+	}
+	s.ctx.Unheld = ^shards
+	if wanted := s.engine.recording.wanted(); wanted != 0 {
+		s.rec.begin(shards, wanted)
+	}
+	if s.answers.noTouch {
+		s.req.untouched = shards
+		s.engine.store.NoTouch(shards, true)
+	}
+	k.begin()
+	if s.side.follows != nil {
+		s.side.beginFollowing(cmd, args)
+	}
+	s.req.locked = shards != 0
+	s.ctx.Mode.Set(commands.MayWait, cmd.Is(commands.Blocking))
+	s.ctx.Mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
+	s.ctx.Waiting = nil
+	reply := s.calls.measure(cmd, args)
+	if s.ctx.Cut != commands.CutNone {
+		return k.drop(shards, reply)
+	}
+	if w := s.ctx.Waiting; w != nil {
+		s.block(w, args)
+	}
+	k.serve(shards)
+	s.rec.notify()
+	s.rec.invalidate()
+	s.inbox.collect()
+	return reply
+}
+
+// begin sets the instant and the settings of a command, script or EXEC.
+func (k keyspace) begin() {
+	s := k.session
+	c := &s.ctx
+	var monotonicUs int64
+	c.NowUs, monotonicUs = s.engine.clock.Read()
+	s.calls.open(monotonicUs)
+	c.NowMs = c.NowUs / 1000
+	if settings := s.engine.settings.Load(); settings != c.Settings {
+		s.calls.adopt(settings)
+	}
+	if r := s.who.restriction(); r != s.who.guard.rules {
+		s.who.setGuard(r)
+	}
+	if on := s.engine.traces.On(); on != (s.ctx.Env.Tracer != nil) {
+		s.seen.setTracer(on)
+	}
+	s.ctx.Env.Preserve(s.engine.store.Snapshot() != nil)
+	if watched := s.engine.monitors.watched.Load(); watched || s.ctx.Env.Shown() {
+		s.seen.beginTrace(watched)
+	}
+	if s.ctx.Env.Observed() || s.engine.doctor.On() {
+		s.seen.observe()
+	}
+}
+
+// end unlocks the shards of a command, script or EXEC. Its changes are in the
+// journal before anybody can see them or receive a message about them.
+func (k keyspace) end(shards store.ShardSet) {
+	s := k.session
+	recorded := s.rec.on
+	if recorded {
+		s.rec.notify()
+		s.rec.invalidate()
+		s.rec.commit(shards)
+		if s.engine.tracks() {
+			s.tracking.Out.Evict(shards)
+		}
+		s.tracking.Out.SendBeforeReply()
+	}
+	if s.side.follows != nil && shards != 0 && !s.tx.open && !s.ending.closing && !s.side.follows.over() {
+		s.side.follows.commit()
+	}
+	if s.ctx.Env.Shown() {
+		s.seen.showTrace()
+	}
+	for _, b := range s.req.served {
+		b.countEnd(&b.reply)
+		b.end(b.reply)
+	}
+	s.req.served = nil
+	if recorded {
+		s.tracking.Out.SendAfterReplies()
+	}
+	s.engine.broker.Release(&s.inbox.subscriber)
+	if s.req.untouched != 0 {
+		s.engine.store.NoTouch(s.req.untouched, false)
+		s.req.untouched = 0
+	}
+	s.engine.store.Unlock(shards)
+}

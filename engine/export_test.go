@@ -33,7 +33,7 @@ func (s *Session) Replay(db int, args [][]byte) resp.Value {
 	defer s.engine.store.Unlock(store.AllShards)
 	s.ctx.Reset()
 	s.ctx.Unheld = 0
-	s.begin()
+	keyspace{s}.begin()
 	s.ctx.NowMs, s.ctx.NowUs = 0, 0
 	s.ctx.Use(db)
 	return s.engine.table.Call(&s.ctx, args)

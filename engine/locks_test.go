@@ -218,7 +218,7 @@ func TestRetryHoldsEverything(t *testing.T) {
 			return resp.Int(int64(len(held)))
 		},
 	}
-	reply := s.execute(cmd, [][]byte{[]byte("x")})
+	reply := keyspace{s}.execute(cmd, [][]byte{[]byte("x")})
 	require.EqualValues(t, 2, reply.Int())
 	require.Equal(t, []store.ShardSet{0b101, store.AllShards}, held)
 	require.False(t, s.ctx.Retry)

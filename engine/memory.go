@@ -104,18 +104,19 @@ func (s *Session) SetBufferBytes(bytes int) {
 	s.shown.edit(func(p *public) {
 		b := p.buffers
 		b.Memory = bytes
-		s.countBuffers(p, b, p.multiBytes)
+		s.shown.countBuffers(p, b, p.multiBytes)
 	})
 }
 
 // setBuffers is countBuffers for a caller that does not hold mu.
-func (s *Session) setBuffers(b Buffers, multiBytes int) {
-	s.shown.edit(func(p *public) { s.countBuffers(p, b, multiBytes) })
+func (v *shown) setBuffers(b Buffers, multiBytes int) {
+	v.edit(func(p *public) { v.countBuffers(p, b, multiBytes) })
 }
 
 // countBuffers sets what the session's connection and its transaction take. It
 // requires mu.
-func (s *Session) countBuffers(p *public, b Buffers, multiBytes int) {
+func (v *shown) countBuffers(p *public, b Buffers, multiBytes int) {
+	s := v.session
 	if change := b.Memory + multiBytes - p.buffers.Memory - p.multiBytes; change != 0 {
 		s.engine.memory.buffers.Add(int64(change))
 	}

@@ -10,13 +10,15 @@ import (
 // client is closed. Programs that read values have no bound, and scripts have lua-memory-limit.
 
 // initOutput says how replies to the session are made.
-func (s *Session) initOutput() {
+func (y *answers) initOutput() {
+	s := y.session
 	s.ctx.Out = commands.Output{Encodes: s.peer.Streams}
-	s.shareOutput()
+	y.shareOutput()
 }
 
 // shareOutput bounds replies by maxmemory-clients, unless the session must not be evicted.
-func (s *Session) shareOutput() {
+func (y *answers) shareOutput() {
+	s := y.session
 	s.ctx.Out.Shared = nil
 	if s.peer.Streams && !s.shown.view().noEvict {
 		s.ctx.Out.Shared = &s.engine.clientMemory.limit
@@ -37,16 +39,18 @@ func (s *Session) Exceeded() int {
 }
 
 // bound returns a reply as the session's connection sends it.
-func (s *Session) bound(reply resp.Value) resp.Value {
+func (y *answers) bound(reply resp.Value) resp.Value {
+	s := y.session
 	if reply.IsLong() || s.ctx.Out.Exceeded() {
-		return s.boundReply(reply)
+		return y.boundReply(reply)
 	}
 	return reply
 }
 
 // boundReply returns a long reply in blocks if the connection sends those, and ends the session if the reply
 // has passed a bound.
-func (s *Session) boundReply(reply resp.Value) resp.Value {
+func (y *answers) boundReply(reply resp.Value) resp.Value {
+	s := y.session
 	c := &s.ctx
 	if !c.Out.Encodes {
 		return reply

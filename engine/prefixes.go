@@ -79,34 +79,6 @@ func (e *Engine) countPrefixStep(y *store.Yielder) (more bool) {
 	return true
 }
 
-// executeAgain is called when a command was refused because a prefix is full. Keys
-// count until they are reclaimed: so it reclaims what has expired, and runs the command
-// again if there is room then. It first reclaims as little as makes room for one key,
-// and if the command needs more, everything.
-func (s *Session) executeAgain(
-	shards store.ShardSet, cmd *commands.Command, args [][]byte, reply resp.Value,
-) resp.Value {
-	c := &s.ctx
-	for _, all := range [...]bool{false, true} {
-		full := c.Full
-		c.Full, c.Retry = nil, false
-		if !s.engine.reclaimPrefix(full, c.NowMs, all) {
-			full.Refuse()
-			if s.ctx.Env.Shown() {
-				s.seen.showTrace() // end did not, because of Retry
-			}
-			break
-		}
-		c.Mode.Set(commands.Final, all)
-		reply = s.executeIn(shards, cmd, args)
-		c.Mode.Set(commands.Final, false)
-		if c.Full == nil {
-			break
-		}
-	}
-	return reply
-}
-
 // reclaimPrefix reclaims keys that had expired at nowMs, all of them or until there is room
 // under a prefix, and reports whether there is. A second call at the same instant has
 // nothing to reclaim, so a flood of refused calls costs other sessions at most one pass
@@ -137,4 +109,33 @@ func (e *Engine) prefixFigures() []store.PrefixFigures {
 		all[i].Prefix = words.Spell(all[i].Prefix)
 	}
 	return all
+}
+
+// executeAgain is called when a command was refused because a prefix is full. Keys
+// count until they are reclaimed: so it reclaims what has expired, and runs the command
+// again if there is room then. It first reclaims as little as makes room for one key,
+// and if the command needs more, everything.
+func (k keyspace) executeAgain(
+	shards store.ShardSet, cmd *commands.Command, args [][]byte, reply resp.Value,
+) resp.Value {
+	s := k.session
+	c := &s.ctx
+	for _, all := range [...]bool{false, true} {
+		full := c.Full
+		c.Full, c.Retry = nil, false
+		if !s.engine.reclaimPrefix(full, c.NowMs, all) {
+			full.Refuse()
+			if s.ctx.Env.Shown() {
+				s.seen.showTrace() // end did not, because of Retry
+			}
+			break
+		}
+		c.Mode.Set(commands.Final, all)
+		reply = k.executeIn(shards, cmd, args)
+		c.Mode.Set(commands.Final, false)
+		if c.Full == nil {
+			break
+		}
+	}
+	return reply
 }

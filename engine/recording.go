@@ -198,7 +198,8 @@ func (t *torn) any() bool { return t.shards.Load() != 0 }
 
 // drop ends a command whose script was killed. Its effects are dropped, and no
 // blocked session is served.
-func (s *Session) drop(shards store.ShardSet, reply resp.Value) resp.Value {
+func (k keyspace) drop(shards store.ShardSet, reply resp.Value) resp.Value {
+	s := k.session
 	c := &s.ctx
 	half := c.Cut == commands.CutHalf && (!s.rec.on || s.rec.group.Len() > 0)
 	c.Cut, c.Waiting = commands.CutNone, nil

@@ -288,14 +288,14 @@ func (f *follower) Continue(id string) error {
 }
 
 // Idle shows what the commands have counted.
-func (f *follower) Idle() { f.session.publish(Buffers{}) }
+func (f *follower) Idle() { f.session.shown.publish(Buffers{}) }
 
 // Connected begins the master's session anew, in the database that is selected there, and shows it in CLIENT
 // LIST.
 func (f *follower) Connected(up bool) {
 	if !up {
 		f.session.calls.flush()
-		f.session.setBuffers(Buffers{}, 0)
+		f.session.shown.setBuffers(Buffers{}, 0)
 		f.engine.sessions.remove(f.session)
 		return
 	}
@@ -390,7 +390,7 @@ func (f *follower) run(args [][]byte) error {
 			e.repl.masterTime.Store(ms*1000 - e.clock.MonotonicUs())
 		}
 	}
-	return f.session.apply(args)
+	return f.session.side.apply(args)
 }
 
 // commit passes on what was applied. The role must not change meanwhile.
@@ -439,7 +439,7 @@ func (f *follower) empty() error {
 		for _, word := range strings.Fields(line) {
 			args = append(args, []byte(word))
 		}
-		if err := f.session.apply(args); err != nil {
+		if err := f.session.side.apply(args); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,8 @@ func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 
 // apply runs a command that the master has sent. Nothing refuses it: it has been carried out there. An
 // error means that the two servers differ.
-func (s *Session) apply(args [][]byte) error {
+func (z *replicaSide) apply(args [][]byte) error {
+	s := z.session
 	s.req = request{}
 	s.ctx.Reset()
 	cmd, refusal := s.engine.table.ResolveOwn(args)
@@ -38,7 +39,7 @@ func (s *Session) apply(args [][]byte) error {
 		s.tx.add(cmd, args)
 		return nil
 	}
-	reply := s.execute(cmd, args)
+	reply := keyspace{s}.execute(cmd, args)
 	s.calls.run.Calls++
 	s.EndCall()
 	if s.calls.failed(&reply) {
@@ -68,7 +69,8 @@ func firstError(reply *resp.Value) string {
 // beginFollowing sets the instant of a command of the master. It is before every deadline: what the
 // master has found there is there, whatever the clock says here. Only old masters send commands that
 // count from the present.
-func (s *Session) beginFollowing(cmd *commands.Command, args [][]byte) {
+func (z *replicaSide) beginFollowing(cmd *commands.Command, args [][]byte) {
+	s := z.session
 	relative := durable.IsRelativeExpiry(cmd.Name, args)
 	for i := range s.tx.queued {
 		q := &s.tx.queued[i]

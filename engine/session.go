@@ -75,6 +75,7 @@ type Peer struct {
 
 // shown is what other sessions can see of this one.
 type shown struct {
+	session *Session
 	blocked atomic.Pointer[Blocked] // written by the session's goroutine; nil: it is not blocked
 	output  atomic.Int64            // bytes of replies that the client has not read, see CountOutput
 	mu      sync.Mutex
@@ -142,7 +143,7 @@ func (e *Engine) newSession(p Peer) *Session {
 	s.inbox.subscriber.Owner, s.inbox.subscriber.Wake = s, p.Wake
 	s.inbox.subscriber.Mail.Init(&e.memory.mail)
 	s.ctx.Store = e.store
-	s.initOutput()
+	s.answers.initOutput()
 	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
 	if s.exec = (keyspace{s}); e.options.Upstream != nil {
 		s.exec = &forwarding{keyspace: keyspace{s}}
@@ -157,6 +158,7 @@ func (e *Engine) newSession(p Peer) *Session {
 func (s *Session) connect() {
 	s.rec.session, s.who.session, s.seen.session, s.calls.session, s.inbox.session = s, s, s, s, s
 	s.answers.session, s.ending.session, s.side.session, s.order.session, s.tx.session = s, s, s, s, s
+	s.shown.session = s
 	s.answers.proto = resp.RESP2
 	s.ctx.Env = &commands.Env{Caller: s}
 }
@@ -167,12 +169,12 @@ func (s *Session) Close() {
 	s.stopWaiting()
 	s.tx.unwatch()
 	s.inbox.unsubscribe()
-	s.untrack()
+	s.rec.untrack()
 	s.seen.unmonitor()
 	s.side.end()
 	s.engine.broker.Release(&s.inbox.subscriber)
 	s.engine.sessions.remove(s)
-	s.setBuffers(Buffers{}, 0)
+	s.shown.setBuffers(Buffers{}, 0)
 	s.inbox.subscriber.Mail.Close()
 	s.ending.left()
 }
@@ -239,7 +241,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 			return resp.None
 		}
 		if cmd = s.called(args); cmd == nil {
-			return s.calls.refused(s.reject(nil, refusal))
+			return s.calls.refused(s.tx.reject(nil, refusal))
 		}
 	}
 	if s.calls.run.Cmd != cmd {
@@ -251,7 +253,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 	}
 	if refusal.IsError() {
 		s.calls.run.Rejected++
-		return s.calls.refused(s.reject(cmd, refusal))
+		return s.calls.refused(s.tx.reject(cmd, refusal))
 	}
 	if s.engine.pause.postpones(s, cmd, args) || s.who.postpones(cmd, args) {
 		return resp.None
@@ -259,7 +261,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 	if s.tx.open && !cmd.Is(commands.Immediate) {
 		if refusal := s.exec.refuseQueued(cmd, args); refusal.IsError() {
 			s.calls.run.Rejected++
-			return s.calls.refused(s.reject(cmd, refusal))
+			return s.calls.refused(s.tx.reject(cmd, refusal))
 		}
 		s.EndCall()
 		s.tx.add(cmd, args)
@@ -292,208 +294,9 @@ func isHTTP(name []byte) bool {
 	return commands.EqualFold(name, "post") || commands.EqualFold(name, "host:")
 }
 
-// allowed reports whether a directive such as enable-debug-command admits the
-// session's client.
-func (s *Session) allowed(directive string) bool {
-	if s.peer.Owner {
-		return true
-	}
-	switch s.engine.cfg.String(directive) {
-	case "yes":
-		return true
-	case "local":
-		return s.peer.Local
-	}
-	return false
-}
-
-// reject returns an error reply and, in a transaction, makes EXEC fail. An unknown
-// command is nil.
-func (s *Session) reject(cmd *commands.Command, refusal resp.Value) resp.Value {
-	if cmd != nil && cmd.Is(commands.RunsQueue) {
-		s.tx.discard()
-		return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(refusal.Str()))
-	}
-	if s.tx.open {
-		s.tx.broken = true
-	}
-	s.EndCall()
-	return refusal
-}
-
 // Refuse returns an error reply for a command that the caller does not pass to Do.
 // EXEC then fails as after every error.
-func (s *Session) Refuse(text string) resp.Value { return s.reject(nil, resp.Error(text)) }
-
-// execute locks the command's shards and runs it.
-func (s *Session) execute(cmd *commands.Command, args [][]byte) resp.Value {
-	if cmd.Locks != nil {
-		return s.executeScript(cmd, args)
-	}
-	shards := cmd.Shards(args)
-	if cmd.Is(commands.Stepwise) {
-		shards = 0
-	}
-	if cmd.Is(commands.Transaction) {
-		shards |= s.tx.shards()
-	}
-	reply := s.executeIn(shards, cmd, args)
-	if reply.IsError() && s.ctx.Full != nil {
-		return s.executeAgain(shards, cmd, args, reply)
-	}
-	return reply
-}
-
-// executeScript is execute for commands whose row has Locks.
-func (s *Session) executeScript(cmd *commands.Command, args [][]byte) resp.Value {
-	c := &s.ctx
-	shards := cmd.Locks(c, args)
-	c.Mode.Set(commands.MayRetry, shards != store.AllShards)
-	reply := s.executeIn(shards, cmd, args)
-	c.Mode.Set(commands.MayRetry, false)
-	if c.Retry {
-		c.Retry = false
-		c.Out.Reset()
-		reply = s.executeIn(store.AllShards, cmd, args)
-	}
-	c.Remember(nil)
-	return reply
-}
-
-// executeIn runs a command with a set of shards locked.
-func (s *Session) executeIn(shards store.ShardSet, cmd *commands.Command, args [][]byte) resp.Value {
-	if s.engine.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
-		if !s.waitForSpace() {
-			s.ending.canceled = true
-			return errCanceled
-		}
-	}
-	s.order.runEarlierFirst(shards, cmd, args)
-	shards, busy := s.engine.lock(s, shards)
-	for busy == nil && s.req.rules != s.engine.repl.rules.Load() && s.side.follows == nil {
-		// The role may have changed since the command was admitted.
-		s.engine.store.Unlock(shards)
-		if refusal := s.admit(cmd, args); refusal.IsError() {
-			return s.reject(cmd, refusal)
-		}
-		shards, busy = s.engine.lock(s, shards)
-	}
-	if busy != nil {
-		return s.executeWhileBusy(cmd, args, busy)
-	}
-	defer s.end(shards)
-	if s.engine.torn.has(shards) {
-		s.ending.closing = true
-		return resp.None
-	}
-	if s.side.follows != nil && s.side.follows.over() {
-		return resp.None
-	}
-	s.ctx.Unheld = ^shards
-	if wanted := s.engine.recording.wanted(); wanted != 0 {
-		s.rec.begin(shards, wanted)
-	}
-	if s.answers.noTouch {
-		s.req.untouched = shards
-		s.engine.store.NoTouch(shards, true)
-	}
-	s.begin()
-	if s.side.follows != nil {
-		s.beginFollowing(cmd, args)
-	}
-	s.req.locked = shards != 0
-	s.ctx.Mode.Set(commands.MayWait, cmd.Is(commands.Blocking))
-	s.ctx.Mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
-	s.ctx.Waiting = nil
-	reply := s.calls.measure(cmd, args)
-	if s.ctx.Cut != commands.CutNone {
-		return s.drop(shards, reply)
-	}
-	if w := s.ctx.Waiting; w != nil {
-		s.block(w, args)
-	}
-	s.serve(shards)
-	s.rec.notify()
-	s.rec.invalidate()
-	s.inbox.collect()
-	return reply
-}
-
-// end unlocks the shards of a command, script or EXEC. Its changes are in the
-// journal before anybody can see them or receive a message about them.
-func (s *Session) end(shards store.ShardSet) {
-	recorded := s.rec.on
-	if recorded {
-		s.rec.notify()
-		s.rec.invalidate()
-		s.rec.commit(shards)
-		if s.engine.tracks() {
-			s.tracking.Out.Evict(shards)
-		}
-		s.tracking.Out.SendBeforeReply()
-	}
-	if s.side.follows != nil && shards != 0 && !s.tx.open && !s.ending.closing && !s.side.follows.over() {
-		s.side.follows.commit()
-	}
-	if s.ctx.Env.Shown() {
-		s.seen.showTrace()
-	}
-	for _, b := range s.req.served {
-		b.countEnd(&b.reply)
-		b.end(b.reply)
-	}
-	s.req.served = nil
-	if recorded {
-		s.tracking.Out.SendAfterReplies()
-	}
-	s.engine.broker.Release(&s.inbox.subscriber)
-	if s.req.untouched != 0 {
-		s.engine.store.NoTouch(s.req.untouched, false)
-		s.req.untouched = 0
-	}
-	s.engine.store.Unlock(shards)
-}
-
-// begin sets the instant and the settings of a command, script or EXEC.
-func (s *Session) begin() {
-	c := &s.ctx
-	var monotonicUs int64
-	c.NowUs, monotonicUs = s.engine.clock.Read()
-	s.calls.open(monotonicUs)
-	c.NowMs = c.NowUs / 1000
-	if settings := s.engine.settings.Load(); settings != c.Settings {
-		s.calls.adopt(settings)
-	}
-	if r := s.who.restriction(); r != s.who.guard.rules {
-		s.who.setGuard(r)
-	}
-	if on := s.engine.traces.On(); on != (s.ctx.Env.Tracer != nil) {
-		s.seen.setTracer(on)
-	}
-	s.ctx.Env.Preserve(s.engine.store.Snapshot() != nil)
-	if watched := s.engine.monitors.watched.Load(); watched || s.ctx.Env.Shown() {
-		s.seen.beginTrace(watched)
-	}
-	if s.ctx.Env.Observed() || s.engine.doctor.On() {
-		s.seen.observe()
-	}
-}
-
-// handle runs a handler. Its shards must be locked.
-func (s *Session) handle(cmd *commands.Command, args [][]byte) resp.Value {
-	c := &s.ctx
-	c.Call(cmd, args)
-	c.Proto = s.answers.proto
-	if len(args) >= longCall {
-		s.calls.longArgs += len(args)
-	}
-	if s.req.locked {
-		c.Use(c.DBIndex)
-	} else {
-		c.DB = nil // SWAPDB may swap it at any time
-	}
-	return c.Run()
-}
+func (s *Session) Refuse(text string) resp.Value { return s.tx.reject(nil, resp.Error(text)) }
 
 // caller returns the session that runs a command of this package's groups.
 func caller(c *commands.Ctx) *Session { return c.Env.Caller.(*Session) }

@@ -109,10 +109,10 @@ func (m *calls) slow(cmd *commands.Command, args [][]byte, us int64) {
 func (m *calls) measure(cmd *commands.Command, args [][]byte) resp.Value {
 	s := m.session
 	if m.measured {
-		return s.handle(cmd, args)
+		return m.handle(cmd, args)
 	}
 	timed := m.isTimed(cmd)
-	reply := s.handle(cmd, args)
+	reply := m.handle(cmd, args)
 	if s.ctx.Retry || s.ctx.Waiting != nil {
 		m.last.timed = timed
 		return reply // it runs again, or block goes on
@@ -153,9 +153,9 @@ func (m *calls) nested(cmd *commands.Command, args [][]byte) resp.Value {
 	case timed:
 		m.last.nestedUs = s.engine.clock.MonotonicUs()
 	default:
-		return s.handle(cmd, args)
+		return m.handle(cmd, args)
 	}
-	reply := s.handle(cmd, args)
+	reply := m.handle(cmd, args)
 	endUs := s.engine.clock.MonotonicUs()
 	us := endUs - m.last.nestedUs
 	m.last.nestedUs = endUs
@@ -191,7 +191,8 @@ func (w waiting) ends() {
 
 // waitForSpace waits while too much of the log waits for the disk. It reports false if
 // the wait was ended.
-func (s *Session) waitForSpace() bool {
+func (m *calls) waitForSpace() bool {
+	s := m.session
 	if s.engine.storage.HasSpace() {
 		return true
 	}
@@ -236,4 +237,21 @@ func (s *Session) yield() {
 	} else {
 		runtime.Gosched()
 	}
+}
+
+// handle runs a handler. Its shards must be locked.
+func (m *calls) handle(cmd *commands.Command, args [][]byte) resp.Value {
+	s := m.session
+	c := &s.ctx
+	c.Call(cmd, args)
+	c.Proto = s.answers.proto
+	if len(args) >= longCall {
+		m.longArgs += len(args)
+	}
+	if s.req.locked {
+		c.Use(c.DBIndex)
+	} else {
+		c.DB = nil // SWAPDB may swap it at any time
+	}
+	return c.Run()
 }

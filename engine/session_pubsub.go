@@ -43,7 +43,7 @@ func (s *Session) BeforePublish(db int, args [][]byte) {
 func (s *Session) SubscriptionsChanged() {
 	s.inbox.subscribed = s.inbox.subscriber.Mail.Subscribed()
 	s.shown.edit(func(p *public) { p.topics = s.inbox.subscriber.Counts() })
-	s.countNames()
+	s.shown.countNames()
 }
 
 // unsubscribe ends every subscription, and sends nothing.

@@ -84,15 +84,16 @@ func (e *Engine) CountHandshakeFailed() { e.stats.Handshakes.Add(1) }
 // Publish shows other sessions the present state of this one. The connection calls
 // it after each batch of commands.
 func (s *Session) Publish(b Buffers) {
-	s.publish(b)
+	s.shown.publish(b)
 	s.EnforceClientMemory()
 }
 
-func (s *Session) publish(b Buffers) {
+func (v *shown) publish(b Buffers) {
+	s := v.session
 	s.EndCall()
-	s.shown.mu.Lock()
-	defer s.shown.mu.Unlock()
-	p := &s.shown.public
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p := &v.public
 	p.db, p.proto = s.ctx.DBIndex, s.answers.proto
 	p.queued = -1
 	if s.tx.open {
@@ -102,9 +103,9 @@ func (s *Session) publish(b Buffers) {
 		p.lastCommand = s.calls.run.Cmd
 	}
 	p.lastUs = s.calls.endUs()
-	s.countBuffers(p, b, s.tx.bytes())
+	v.countBuffers(p, b, s.tx.bytes())
 	s.calls.flush()
-	if s.shown.blocked.Load() == nil { // otherwise the session that serves it uses ctx
+	if v.blocked.Load() == nil { // otherwise the session that serves it uses ctx
 		s.ctx.Reset() // an idle client keeps no large reply
 	}
 }

@@ -42,7 +42,7 @@ func clientTracking(c *commands.Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	s.track(next)
+	s.rec.track(next)
 	return resp.OK
 }
 
@@ -58,22 +58,24 @@ func clientGetRedir(c *commands.Ctx) resp.Value {
 func clientTrackingInfo(c *commands.Ctx) resp.Value { return caller(c).tracking.Info() }
 
 // track replaces the session's mode; nil is CLIENT TRACKING OFF.
-func (s *Session) track(next *tracking.Mode) {
+func (r *recorder) track(next *tracking.Mode) {
+	s := r.session
 	if !s.tracking.Set(next) {
 		return
 	}
 	s.shown.edit(func(p *public) { p.tracking = next })
-	s.countNames()
+	s.shown.countNames()
 	s.ctx.Env.AfterReads(nil)
 	if next != nil && !next.Broadcast() {
-		s.ctx.Env.AfterReads(s.rec.read)
+		s.ctx.Env.AfterReads(r.read)
 	}
 }
 
 // untrack is for a session that ends.
-func (s *Session) untrack() {
+func (r *recorder) untrack() {
+	s := r.session
 	if s.tracking.Tracked() {
-		s.track(nil)
+		r.track(nil)
 		s.tracking.Close()
 	}
 }

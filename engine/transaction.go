@@ -179,7 +179,7 @@ func watch(c *commands.Ctx) resp.Value {
 	for _, key := range c.Args[1:] {
 		c.DB.Watch(s.tx.watch, key, c.NowMs)
 	}
-	s.countNames()
+	s.shown.countNames()
 	return resp.OK
 }
 
@@ -288,6 +288,21 @@ func (t *transaction) cut(reply resp.Value) resp.Value {
 	return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(reply.Str()))
 }
 
+// reject returns an error reply and, in a transaction, makes EXEC fail. An unknown
+// command is nil.
+func (t *transaction) reject(cmd *commands.Command, refusal resp.Value) resp.Value {
+	s := t.session
+	if cmd != nil && cmd.Is(commands.RunsQueue) {
+		t.discard()
+		return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(refusal.Str()))
+	}
+	if t.open {
+		t.broken = true
+	}
+	s.EndCall()
+	return refusal
+}
+
 // discard is DISCARD outside of a handler.
 func (t *transaction) discard() {
 	t.end()
@@ -312,6 +327,6 @@ func (t *transaction) endWatch() {
 	watched := t.watch.Len() > 0
 	t.session.engine.store.Unwatch(t.watch)
 	if watched {
-		t.session.countNames()
+		t.session.shown.countNames()
 	}
 }

@@ -72,7 +72,7 @@ func (f *forwarding) run(cmd *commands.Command, args [][]byte) resp.Value {
 	case commands.PlaceWaits:
 		return f.await(cmd, args)
 	case commands.PlaceSubscribes:
-		reply := s.execute(cmd, args)
+		reply := f.execute(cmd, args)
 		f.call(f.newCall(cmd, args))
 		return reply
 	case commands.PlaceTransaction:
@@ -83,7 +83,7 @@ func (f *forwarding) run(cmd *commands.Command, args [][]byte) resp.Value {
 			return f.watch(cmd, args)
 		}
 	}
-	return f.keyspace.run(cmd, args)
+	return f.execute(cmd, args)
 }
 
 // show shows the monitors a command that runs upstream.
@@ -148,9 +148,9 @@ func (f *forwarding) flush() resp.Value {
 	var out forwardedReplies
 	f.appendReplies(&out)
 	if out.long != nil {
-		return s.bound(resp.Streamed(out.long))
+		return s.answers.bound(resp.Streamed(out.long))
 	}
-	return s.bound(resp.Encoded(out.short))
+	return s.answers.bound(resp.Encoded(out.short))
 }
 
 // runNow runs the collected calls. It returns the reply of the last, and those before it precede it.
@@ -364,7 +364,7 @@ func (f *forwarding) answerDegraded(c *call.Call) resp.Value {
 	s.ctx.Reset()
 	s.calls.measured = true
 	defer func() { s.calls.measured = false }()
-	reply := s.execute(c.Cmd, args)
+	reply := f.execute(c.Cmd, args)
 	if reply.Kind() == resp.KindMap {
 		reply = resp.Map(append(slices.Clone(reply.Elems()), resp.Bulk("degraded"), resp.Bulk(mode))...)
 	}
@@ -379,5 +379,5 @@ func (f *forwarding) answerDegraded(c *call.Call) resp.Value {
 func (f *forwarding) forget(c *call.Call) {
 	s := f.session
 	del, _ := s.engine.table.Resolve([][]byte{[]byte("del"), nil})
-	s.execute(del, append([][]byte{[]byte("del")}, c.Cmd.AppendKeys(nil, c.Args)...))
+	f.execute(del, append([][]byte{[]byte("del")}, c.Cmd.AppendKeys(nil, c.Args)...))
 }

@@ -37,7 +37,7 @@ func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
 		return refusal
 	}
 	if !forwarded && s.tx.upstream.Conn == nil {
-		return s.execute(cmd, args)
+		return f.execute(cmd, args)
 	}
 	queued := s.tx.commandQueue
 	s.tx.commandQueue = commandQueue{} // its buffers are the call's
@@ -61,7 +61,7 @@ func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
 		}
 		if !forwarded && len(c.Reply) > 0 && c.Reply[0] == '*' && c.Reply[1] == '0' {
 			s.tx.commandQueue, s.tx.open = queued, true // nothing has changed: the queue runs here
-			return s.execute(cmd, args)
+			return f.execute(cmd, args)
 		}
 		return f.reply(c)
 	}

@@ -116,15 +116,17 @@ func (e *Engine) loadUsers() (errs []error) {
 
 // cutUsers ends the sessions of users that were deleted: the session's own after its
 // reply.
-func (s *Session) cutUsers(deleted []*acl.User) {
+func (a *account) cutUsers(deleted []*acl.User) {
+	s := a.session
 	if len(deleted) > 0 {
-		s.kill(func(o *Session) bool { return slices.Contains(deleted, o.who.user.Load()) })
+		s.ending.kill(func(o *Session) bool { return slices.Contains(deleted, o.who.user.Load()) })
 	}
 }
 
 // cutSubscribers ends the sessions of a user that have subscriptions which his new rules
 // do not permit, if a pattern of channels was taken from him.
-func (s *Session) cutSubscribers(u *acl.User, before *acl.Rules) {
+func (a *account) cutSubscribers(u *acl.User, before *acl.Rules) {
+	s := a.session
 	after := u.Rules()
 	if !before.LosesChannels(after) {
 		return
@@ -135,7 +137,7 @@ func (s *Session) cutSubscribers(u *acl.User, before *acl.Rules) {
 	}) {
 		cut[owner] = true
 	}
-	s.kill(func(o *Session) bool { return cut[o] && o.who.user.Load() == u })
+	s.ending.kill(func(o *Session) bool { return cut[o] && o.who.user.Load() == u })
 }
 
 var errNoACLFile = resp.Error("ERR This Redis instance is not configured to use an ACL file. You may want " +
@@ -201,7 +203,7 @@ func (e *Engine) aclLoad(c *commands.Ctx) resp.Value {
 	if err != nil {
 		return resp.Error("ERR " + resp.OneLine(err.Error()))
 	}
-	caller(c).cutUsers(deleted)
+	caller(c).who.cutUsers(deleted)
 	return resp.OK
 }
 
