@@ -331,7 +331,7 @@ func TestMissingDetectsFaults(t *testing.T) {
 		tr.pages["page.md"] = text
 		require.Equal(t, want, strings.Join(tr.missing("page.md"), "\n"), text)
 	}
-	tr.code["engine/page.go"] = "// X is in none.go, conn.go and info/differences.go: docs/adr/9999.\n"
+	tr.code["engine/page.go"] = "// X is in none.go, conn.go and info/notes.go: docs/adr/9999.\n"
 	require.Equal(t, []string{
 		"engine/page.go: no file none.go", "engine/page.go: no file conn.go",
 		"engine/page.go: no record docs/adr/9999",

@@ -35,6 +35,7 @@ func TestGeneratedTables(t *testing.T) {
 		"docs/directives.md": config.Markdown(),
 		"docs/gateway.md":    upstream.Markdown(e.Table()),
 		"docs/info.md":       info.Markdown(),
+		"docs/watching.md":   info.MetricsMarkdown(),
 	} {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)

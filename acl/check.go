@@ -21,9 +21,6 @@ const (
 	Reasons // how many there are
 )
 
-// LogOrder has the reasons of denials as INFO and the metrics list them.
-var LogOrder = [...]Reason{DeniedAuth, DeniedCommand, DeniedKey, DeniedChannel}
-
 // String returns the reason's name in ACL LOG and in the metrics.
 func (r Reason) String() string {
 	return [Reasons]string{

@@ -92,7 +92,7 @@ func TestDoctorTotals(t *testing.T) {
 	e, _ := newEngine(t, "--rl-doctor", "yes")
 	s := newSession(t, e)
 	total := func() int64 {
-		for _, f := range e.Figures().Doctor {
+		for _, f := range e.Facts().Doctor.Totals() {
 			if f.Problem == "merged-hits" {
 				return f.Count
 			}

@@ -1,12 +1,17 @@
 package engine
 
 import (
-	"github.com/zlimit/zlimit/acl"
+	"sync"
+
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/info"
+	"github.com/zlimit/zlimit/engine/memory"
+	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/upstream/call"
 )
 
 // Version is zlimit's own version, as INFO and --version show it. The linker sets it in
@@ -34,96 +39,57 @@ func (e *Engine) infoCommand() commands.Command {
 func (e *Engine) info(c *commands.Ctx) resp.Value {
 	report := info.NewReport(c.Args[1:])
 	caller(c).calls.flush()
-	f := info.Facts{
-		NowUs: c.NowUs, StartUs: e.startUs, RunID: e.runID, Version: Version, Redis: RedisVersion,
-		Config: e.cfg.Config, Table: e.table, Stats: &e.stats,
-		ShutdownInMs: e.shutdownInMs(),
-	}
-	if report.Needs(info.Server) {
-		if err := e.rewriteError(); err != nil {
-			f.RewriteErr = resp.OneLine(err.Error())
-		}
-	}
-	if e.options.Port != nil {
-		f.Port = e.options.Port()
-	}
-	if report.Needs(info.Keyspace | info.Stats) {
-		// Before all else, because statFacts acquires the broker's lock, which comes after
-		// the shards'.
+	f := e.Facts()
+	f.NowUs = c.NowUs
+	if report.Shows("keyspace", "stats") {
+		// Before all else, because Topics acquires the broker's lock, which comes after the shards'.
 		var busy *scripting.Busy
 		if f.Keyspace, busy = e.keyspaceFigures(c); busy != nil {
 			return resp.Error(busy.Reply)
 		}
 	}
-	if report.Needs(info.Clients) {
-		f.Clients = e.clientFacts()
-	}
-	if report.Needs(info.Memory) {
-		f.Memory = e.readMemory()
-	}
-	if report.Needs(info.Persistence) {
-		f.Persistence = e.storage.Status()
-	}
-	if report.Needs(info.Stats) {
-		f.Activity = e.statFacts(c)
-	}
-	if report.Needs(info.Limiter) {
-		f.Limiter = info.LimiterFacts{
-			Prefixes: e.prefixFigures(), Counting: !e.store.PrefixesCounted(), Held: e.sampler.Last(),
-		}
-		f.MonotonicUs = e.clock.MonotonicUs()
-	}
-	if report.Needs(info.Replication | info.Stats) {
-		f.MonotonicUs = e.clock.MonotonicUs()
-		f.Replication = e.replicationFacts(f.MonotonicUs)
-	}
-	if u := e.options.Upstream; u != nil && report.Needs(info.Upstream) {
-		f.Upstream = u.Status()
-	}
-	return resp.Verbatim(report.Text(&f))
+	f.Topics = func() [pubsub.Kinds]int { return caller(c).AcquireBroker().Topics() }
+	return resp.Verbatim(report.Text(f))
 }
 
-// clientFacts returns the facts of section Clients.
-func (e *Engine) clientFacts() info.ClientFacts {
-	f := info.ClientFacts{
-		Sessions: max(e.Sessions()-e.repl.master.Count(), 0), // one may have closed in between
-		Tracking: e.tracking.Clients(), Subscribed: e.subscribers(),
-		Awaited: e.store.WaitedKeys(),
-	}
-	f.LargestInput, f.LargestOutput = e.largestBuffers()
-	f.Watching, f.Watched = e.store.WatchCounts()
-	return f
-}
-
-// replicationFacts returns the facts of section Replication.
-func (e *Engine) replicationFacts(nowUs int64) info.ReplicationFacts {
+// Facts returns what INFO and the metrics are made from. No shard is locked for the metrics. What a session
+// does is counted when its batch ends.
+func (e *Engine) Facts() *info.Facts {
 	r := &e.repl
-	f := info.ReplicationFacts{
-		Stream: r.stream.Status(), Replicas: r.master.Replicas(), Unexpected: r.unexpected.Load(),
-		Good:     r.master.Good(nowUs, e.cfg.Int("min-replicas-max-lag")*1_000_000),
-		Failover: e.failoverState(), Sentinels: e.broker.Sentinels.Load(),
+	use := sync.OnceValue(e.MemoryUse)
+	f := &info.Facts{
+		StartUs: e.startUs, MonotonicUs: e.clock.MonotonicUs(), RunID: e.runID, Version: Version,
+		Redis: RedisVersion, Config: e.cfg.Config, Table: e.table, Clock: e.clock, Store: e.store,
+		Scripts: e.scripts, Stats: &e.stats, Sampler: &e.sampler, Broker: &e.broker, Tracking: &e.tracking,
+		ACLLog: &e.aclLog, Doctor: e.doctor, SlowLog: &e.slow.log, Master: r.master,
+		RewriteError: sync.OnceValue(e.rewriteError), ShutdownInMs: sync.OnceValue(e.shutdownInMs),
+		Sessions: e.Sessions, Subscribed: e.subscribers, LargestBuffers: e.largestBuffers,
+		Use: use, Memory: sync.OnceValue(func() *memory.Facts { return e.readMemory(use()) }),
+		MaxMemory: e.MaxMemory, Evicted: e.evict.evicted.Load, ExceededUs: e.evict.exceededUs,
+		Storage: sync.OnceValue(e.storage.Status),
+		Stream:  sync.OnceValue(r.stream.Status), Failover: e.failoverState, Unexpected: r.unexpected.Load,
+		Link: sync.OnceValue(func() *info.Link {
+			if l := r.link.Load(); l != nil {
+				return &info.Link{Host: l.host, Port: l.port, LinkStatus: l.Status()}
+			}
+			return nil
+		}),
+		Decisions: e.prefixDecisions,
+		Upstream: sync.OnceValue(func() []call.Fact {
+			if u := e.options.Upstream; u != nil {
+				return u.Status()
+			}
+			return nil
+		}),
 	}
-	f.Full, f.Partial, f.Refused = r.master.Counts()
-	if l := r.link.Load(); l != nil {
-		f.Master = &info.MasterFact{Host: l.host, Port: l.port, Link: l.Status()}
+	if e.options.Port != nil {
+		f.Port = e.options.Port()
 	}
 	return f
 }
 
-// statFacts returns the facts of section Stats.
-func (e *Engine) statFacts(c *commands.Ctx) info.StatFacts {
-	f := info.StatFacts{
-		EvictedKeys: e.evict.evicted.Load(), EvictedScripts: e.scripts.Stats().Evicted,
-		Topics:      caller(c).AcquireBroker().Topics(),
-		TrackedKeys: e.tracking.Keys(), TrackedItems: e.tracking.Items(),
-		TrackedPrefixes: e.tracking.Prefixes(),
-		DeniedAuth:      e.aclLog.Denied(acl.DeniedAuth), DeniedCommand: e.aclLog.Denied(acl.DeniedCommand),
-		DeniedKey: e.aclLog.Denied(acl.DeniedKey), DeniedChannel: e.aclLog.Denied(acl.DeniedChannel),
-		ClockAheadUs: e.clock.AheadUs(), ClockShiftUs: e.clock.ShiftUs(),
-	}
-	f.ExceededUs, f.ExceededNowUs = e.evict.exceededUs(e.clock.MonotonicUs())
-	return f
-}
+// Sample counts the whole keyspace now; see stats.Sampler.Take.
+func (e *Engine) Sample() stats.Sample { return e.sampler.Take() }
 
 // largestBuffers returns the largest input and output buffer of the sessions.
 func (e *Engine) largestBuffers() (input, output int) {
@@ -151,4 +117,19 @@ func (e *Engine) keyspaceFigures(c *commands.Ctx) (f store.Figures, busy *script
 		e.store.Unlock(one)
 	}
 	return f, nil
+}
+
+// Keys returns how many keys there are in all databases, including those that have
+// expired and are not yet reclaimed. It reports false if a script past
+// busy-reply-threshold is in the way.
+func (e *Engine) Keys() (n int, ok bool) {
+	for shard := range store.NumShards {
+		one := store.ShardSet(1) << shard
+		if !e.store.LockOrCancel(one, e.scripts.BusyChange()) {
+			return 0, false
+		}
+		n += e.store.ShardLen(shard)
+		e.store.Unlock(one)
+	}
+	return n, true
 }

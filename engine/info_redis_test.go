@@ -80,11 +80,13 @@ func infoNamed(fields []string) (out []string) {
 }
 
 // namesOf returns the fields that notes are about: "Server gcc_version".
-func namesOf(tables ...[]info.Note) map[string]bool {
+func namesOf(kinds ...info.NoteKind) map[string]bool {
 	out := make(map[string]bool)
-	for _, n := range slices.Concat(tables...) {
-		for _, field := range strings.Fields(n.Fields) {
-			out[n.Section+" "+field] = true
+	for _, kind := range kinds {
+		for _, n := range info.Notes(kind) {
+			for _, field := range n.Fields {
+				out[n.Section+" "+field] = true
+			}
 		}
 	}
 	return out

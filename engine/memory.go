@@ -55,9 +55,9 @@ func (e *Engine) notePeak(used int64) (peak int64) {
 }
 
 // readMemory returns the facts of INFO memory and MEMORY.
-func (e *Engine) readMemory() memory.Facts {
-	f := memory.Facts{
-		Use: e.MemoryUse(), Heap: process.ReadHeap(), Resident: process.ResidentBytes(),
+func (e *Engine) readMemory(use memory.Use) *memory.Facts {
+	f := &memory.Facts{
+		Use: use, Heap: process.ReadHeap(), Resident: process.ResidentBytes(),
 		Scripts: e.scripts.Stats(), Libraries: e.scripts.LibraryStats(),
 		Max: e.MaxMemory(), Policy: e.cfg.String("maxmemory-policy"), Reserve: e.evict.reserve.Load(),
 		Sessions: int64(e.Sessions()),
@@ -72,8 +72,7 @@ func (e *Engine) readMemory() memory.Facts {
 
 // MEMORY DOCTOR
 func (e *Engine) memoryDoctor(*commands.Ctx) resp.Value {
-	f := e.readMemory()
-	return resp.Verbatim(memory.Diagnose(&f))
+	return resp.Verbatim(memory.Diagnose(e.readMemory(e.MemoryUse())))
 }
 
 // MEMORY PURGE
@@ -94,8 +93,7 @@ func (e *Engine) memoryStats(c *commands.Ctx) resp.Value {
 	if busy != nil {
 		return resp.Error(busy.Reply)
 	}
-	f := e.readMemory()
-	return memory.Stats(&f, &keys)
+	return memory.Stats(e.readMemory(e.MemoryUse()), &keys)
 }
 
 // SetBufferBytes records how many bytes of buffers the session's connection has, if that has

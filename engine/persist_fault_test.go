@@ -61,7 +61,7 @@ func TestWritesAreRefusedWhileTheLogFails(t *testing.T) {
 		require.NoError(t, c.WaitDurable(), "it has written nothing")
 	}
 	require.Contains(t, c.do("INFO persistence"), "aof_last_write_status:err\r\n")
-	require.Error(t, p.Figures().Storage.LogErr)
+	require.Error(t, p.Facts().Storage().LogErr)
 
 	d.Hook(nil)
 	for w.WaitDurable() != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
-	"github.com/zlimit/zlimit/words"
 )
 
 // prefixes makes changes of rl-max-keys-per-prefix take effect; see docs/adr/0035.
@@ -100,15 +99,6 @@ func (e *Engine) reclaimPrefix(p *store.Prefix, nowMs int64, all bool) bool {
 	}
 	e.prefixes.sweptMs.Store(nowMs)
 	return p.HasRoom()
-}
-
-// prefixFigures returns the figures of all prefixes, with names as in CONFIG GET.
-func (e *Engine) prefixFigures() []store.PrefixFigures {
-	all := e.store.PrefixFigures()
-	for i := range all {
-		all[i].Prefix = words.Spell(all[i].Prefix)
-	}
-	return all
 }
 
 // executeAgain is called when a command was refused because a prefix is full. Keys

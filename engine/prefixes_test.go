@@ -19,7 +19,7 @@ func prefixFull(n int) string {
 // keysUnder returns how many keys a prefix counts.
 func keysUnder(t *testing.T, e *engine.Engine, prefix string) int {
 	t.Helper()
-	for _, p := range e.Figures().Prefixes {
+	for _, p := range e.Facts().Store.PrefixFigures() {
 		if p.Prefix == prefix {
 			return int(p.Keys)
 		}

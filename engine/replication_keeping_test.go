@@ -67,14 +67,14 @@ func TestSentinelNeedsFile(t *testing.T) {
 	s := newSession(t, e)
 	require.Equal(t, "1", infoOf(s, "config_rewritable"))
 	require.Empty(t, infoOf(s, "config_rewrite_error"))
-	require.True(t, e.Figures().Rewritable)
+	require.NoError(t, e.Facts().RewriteError())
 	e.Tick()
 
 	// Also root cannot write to a directory that is gone.
 	require.NoError(t, os.RemoveAll(filepath.Dir(path)))
 	require.Equal(t, "0", infoOf(s, "config_rewritable"))
 	require.Contains(t, infoOf(s, "config_rewrite_error"), "no such file or directory")
-	require.False(t, e.Figures().Rewritable)
+	require.Error(t, e.Facts().RewriteError())
 	e.Tick()
 	require.Empty(t, log.warnings(), "nobody relies on it")
 
@@ -85,7 +85,7 @@ func TestSentinelNeedsFile(t *testing.T) {
 	for range 2 { // the second time is none
 		do(sentinel, "SUBSCRIBE __sentinel__:hello")
 		require.Equal(t, "1", infoOf(s, "sentinels_connected"))
-		require.EqualValues(t, 1, e.Figures().Sentinels)
+		require.EqualValues(t, 1, e.Facts().Broker.Sentinels.Load())
 		e.Tick()
 		e.Tick()
 		require.Len(t, log.warnings(), 1)

@@ -140,9 +140,9 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 			return fmt.Errorf("seed %d: %s, want %s", seed, got, want)
 		}
 	}
-	figures := e.Figures()
-	histograms := map[string][]commands.Decisions{"total": figures.Decisions}
-	for _, p := range figures.ByPrefix[1:] { // the first is of no prefix
+	prefixes, _, all := e.Facts().Decisions()
+	histograms := map[string][]commands.Decisions{"total": all}
+	for _, p := range prefixes {
 		histograms[p.Prefix] = p.By
 	}
 	for name, by := range histograms {
@@ -150,7 +150,7 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 		for i := range by {
 			sum.Add(&by[i])
 		}
-		want := m.fullness[strings.Replace(name, `"\xff"`, "\xff", 1)] // names are quoted
+		want := m.fullness[name]
 		if got := sum.Fullness.Buckets; got != want {
 			return fmt.Errorf("seed %d: fullness of %q: %v, want %v", seed, name, got, want)
 		}

@@ -38,7 +38,7 @@ func TestInfoLimiter(t *testing.T) {
 		require.Equal(t, want, infoOf(s, name), name)
 	}
 	e.Tick()
-	held := e.Figures().Keyspace
+	held := e.Facts().Sampler.Last()
 	require.Equal(t, int64(4), held.By[commands.KindNamed("log")].Keys)
 	require.Equal(t, int64(7), held.By[commands.KindNamed("log")].Hits)
 	require.Equal(t, int64(1), held.By[commands.KindNamed("fixed")].Hits)
@@ -93,7 +93,7 @@ func TestSampleInSteps(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, n+1, keys, "in all databases")
 			h.pass(11)
-			for ; !e.Figures().Keyspace.Taken && ticks < n; ticks++ {
+			for ; !e.Facts().Sampler.Last().Taken && ticks < n; ticks++ {
 				e.Count()
 			}
 			share := perSecond / c.hz
@@ -102,7 +102,7 @@ func TestSampleInSteps(t *testing.T) {
 			if share > rest {
 				require.GreaterOrEqual(t, rests, n/(rest+slice)-ticks)
 			}
-			require.Equal(t, c.held, e.Figures().Keyspace.By[commands.KindNamed("string")].Keys)
+			require.Equal(t, c.held, e.Facts().Sampler.Last().By[commands.KindNamed("string")].Keys)
 			h.pass(2000)
 			require.Equal(t, c.held, e.Sample().By[commands.KindNamed("string")].Keys)
 		})

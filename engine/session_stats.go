@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -68,18 +69,8 @@ func (s *Session) CountRead(n int) {
 // CountWritten counts a write of n bytes to the client. Any goroutine may call it.
 func (s *Session) CountWritten(n int) { s.engine.stats.Traffic.AddWrite(s.id, int64(n)) }
 
-// CountRejected counts a connection that was refused before it became a session,
-// for INFO.
-func (e *Engine) CountRejected() { e.stats.Rejected.Add(1) }
-
-// CountQueryLimit counts a connection that client-query-buffer-limit has closed, for INFO.
-func (e *Engine) CountQueryLimit() { e.stats.QueryLimit.Add(1) }
-
-// CountOutputLimit counts one that client-output-buffer-limit has closed.
-func (e *Engine) CountOutputLimit() { e.stats.OutputLimit.Add(1) }
-
-// CountHandshakeFailed counts a connection whose TLS handshake failed, for INFO.
-func (e *Engine) CountHandshakeFailed() { e.stats.Handshakes.Add(1) }
+// Stats returns the counters, for what is counted outside of sessions.
+func (e *Engine) Stats() *stats.Stats { return &e.stats }
 
 // Publish shows other sessions the present state of this one. The connection calls
 // it after each batch of commands.

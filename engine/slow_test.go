@@ -155,7 +155,7 @@ func TestCallsWithoutConnection(t *testing.T) {
 	require.Equal(t, "OK", do(owner, "set k v"))
 	step = 1
 	require.Equal(t, "set:5000", slowlog(owner))
-	require.EqualValues(t, 1, e.Figures().SlowCommands)
+	require.EqualValues(t, 1, e.Facts().SlowLog.Total())
 }
 
 // TestLockWaitsAreNotCounted checks that the wait for a lock that another session holds

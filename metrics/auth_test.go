@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/metrics"
 )
@@ -132,6 +133,6 @@ func TestGuessesOfScrapes(t *testing.T) {
 	}
 	other := engine.Peer{Addr: "192.0.2.1:1", Network: "192.0.2.1"}
 	require.NoError(t, e.AuthorizeScrape(other, "", "secret"))
-	require.Equal(t, int64(10), e.Figures().Denials[0].Count)
+	require.Equal(t, int64(10), e.Facts().ACLLog.Denied(acl.DeniedAuth))
 	require.NoError(t, m.Close(t.Context()))
 }

@@ -104,7 +104,7 @@ func cleanPaths(next http.Handler) http.Handler {
 // handler answers scrapes, a few at once.
 func handler(e *engine.Engine) http.Handler {
 	registry := prometheus.NewRegistry() // not the global one: there may be several engines
-	registry.MustRegister(collector{e}, collectors.NewGoCollector(),
+	registry.MustRegister(newCollector(e), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/page"
 )
 
@@ -146,8 +147,8 @@ func TestFeedsThatAreNotPermitted(t *testing.T) {
 	first := v.next()
 	require.Contains(t, first["info"], "connected_clients")
 	require.Equal(t, `{"denied":true}`, first["clients"])
-	require.Equal(t, int64(0), p.engine.Figures().Denials[1].Count)
-	require.Equal(t, int64(0), p.engine.Figures().Errors)
+	require.Equal(t, int64(0), p.engine.Facts().ACLLog.Denied(acl.DeniedCommand))
+	require.Equal(t, int64(0), p.engine.Facts().Stats.Errors.Total())
 	// Rights that are given later are noticed.
 	p.do("ACL", "SETUSER", "viewer", "+client")
 	var later map[string]string

@@ -130,7 +130,7 @@ func (c *conn) serve() {
 	c.stopBlockTimer()
 	unread := c.out.overflow()
 	if unread > 0 { // counted and logged before other clients can see that it is gone
-		c.server.engine.CountOutputLimit()
+		c.server.engine.Stats().OutputLimit.Add(1)
 		c.logEnd(slog.LevelWarn, "closed by client-output-buffer-limit", "unread", unread)
 	}
 	c.session.Close()
@@ -345,7 +345,7 @@ func (c *conn) rejectInput(err error) {
 		c.out.append([]byte("-ERR " + protoErr.Error() + "\r\n"))
 		return
 	}
-	c.server.engine.CountQueryLimit()
+	c.server.engine.Stats().QueryLimit.Add(1)
 	c.logEnd(slog.LevelWarn, "closed by client-query-buffer-limit", "error", err)
 }
 

@@ -60,14 +60,15 @@ func traceKeys(p *rlRun, w *wire) {
 // decided returns the decisions of the metrics, without what there are none of.
 func decided(srv *server.Server) string {
 	var b strings.Builder
-	f := srv.Engine().Figures()
-	for i, d := range f.Decisions {
+	prefixes, none, all := srv.Engine().Facts().Decisions()
+	for i, d := range all {
 		if !d.IsZero() {
 			by := commands.Decider(i)
 			fmt.Fprintln(&b, by.Command(), by.Algorithm(), d)
 		}
 	}
-	for _, p := range f.ByPrefix {
+	fmt.Fprintln(&b, none)
+	for _, p := range prefixes {
 		fmt.Fprintln(&b, p)
 	}
 	return b.String()

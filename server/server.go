@@ -391,7 +391,7 @@ func (s *Server) admit(nc net.Conn) {
 		nc.Close()
 	case full && overTLS:
 		// As in Redis, nothing is sent: there was no handshake.
-		s.engine.CountRejected()
+		s.engine.Stats().Rejected.Add(1)
 		nc.Close()
 	case full:
 		s.reject(nc, maxClientsError)
@@ -409,7 +409,7 @@ func (s *Server) admit(nc net.Conn) {
 // reject sends a client the reason why it is not served. It does not block, so that
 // a flood of such clients does not delay others.
 func (s *Server) reject(nc net.Conn, reason string) {
-	s.engine.CountRejected()
+	s.engine.Stats().Rejected.Add(1)
 	out := output{nc: nc, socket: newSocket(nc)}
 	// A new socket's empty buffer takes a line without blocking; other connections
 	// may have to wait.

@@ -22,7 +22,7 @@ func (c *conn) shakeHands() bool {
 	c.nc.SetDeadline(time.Now().Add(timeout))
 	err := c.out.tls.Handshake()
 	if err != nil {
-		c.server.engine.CountHandshakeFailed()
+		c.server.engine.Stats().Handshakes.Add(1)
 		if timedOut(err) {
 			err = fmt.Errorf("the TLS handshake took longer than %v", timeout)
 		}
@@ -34,7 +34,7 @@ func (c *conn) shakeHands() bool {
 	c.nc.SetDeadline(time.Time{})
 	c.handshaking.Store(false) // from here, wake may set a deadline
 	if c.server.isDenied(c.nc) {
-		c.server.engine.CountRejected()
+		c.server.engine.Stats().Rejected.Add(1)
 		c.out.append([]byte(deniedError))
 		c.linger()
 		return false

@@ -83,7 +83,7 @@ func returnMemory(e *engine.Engine, done <-chan struct{}) {
 		now := state{
 			objects: samples[0].Value.Uint64(), free: samples[1].Value.Uint64(),
 			live: samples[2].Value.Uint64(), collections: samples[3].Value.Uint64(),
-			commands: e.Commands(), keys: k.last.keys, held: uint64(e.MemoryUse().Keyspace.Used),
+			commands: e.Stats().Commands(), keys: k.last.keys, held: uint64(e.MemoryUse().Keyspace.Used),
 		}
 		if keys, ok := e.Keys(); ok {
 			now.keys = keys

@@ -1,17 +1,28 @@
 package info
 
-func writeClients(f *Facts, w *writer) {
-	c := &f.Clients
-	w.put("connected_clients", c.Sessions)
-	w.put("cluster_connections", 0)
-	w.put("maxclients", f.Config.Int("maxclients"))
-	w.put("client_recent_max_input_buffer", c.LargestInput)
-	w.put("client_recent_max_output_buffer", c.LargestOutput)
-	w.put("blocked_clients", f.Stats.Blocked.Load())
-	w.put("tracking_clients", c.Tracking)
-	w.put("pubsub_clients", c.Subscribed)
-	w.put("watching_clients", c.Watching)
-	w.put("clients_in_timeout_table", f.Stats.TimedWaits.Load())
-	w.put("total_watched_keys", c.Watched)
-	w.put("total_blocking_keys", c.Awaited)
+var clientRows = []row{
+	fact("connected_clients", func(f *Facts) any {
+		n := f.Sessions()
+		return word{max(n-f.Master.Count(), 0), n} // one may have closed in between
+	}, gauge("zlimit_connected_clients", "Connected clients.")),
+	always("cluster_connections", 0),
+	fact("maxclients", func(f *Facts) any { return f.Config.Int("maxclients") },
+		gauge("zlimit_maxclients", "Limit of connected clients.")),
+	family("client_recent_max_", func(f *Facts, put put) {
+		input, output := f.LargestBuffers()
+		put("input_buffer", input)
+		put("output_buffer", output)
+	}),
+	fact("blocked_clients", func(f *Facts) any { return f.Stats.Blocked.Load() },
+		gauge("zlimit_blocked_clients", "Clients that wait in a blocking command.")),
+	fact("tracking_clients", func(f *Facts) any { return f.Tracking.Clients() }),
+	fact("pubsub_clients", func(f *Facts) any { return f.Subscribed() },
+		extra("From Redis 7.4: connections that have subscribed.")),
+	fact("watching_clients", func(f *Facts) any { n, _ := f.Store.WatchCounts(); return n }, watches),
+	fact("clients_in_timeout_table", func(f *Facts) any { return f.Stats.TimedWaits.Load() }),
+	fact("total_watched_keys", func(f *Facts) any { _, n := f.Store.WatchCounts(); return n }, watches),
+	fact("total_blocking_keys", func(f *Facts) any { return f.Store.WaitedKeys() },
+		extra("From Redis 7.2: keys that blocked connections wait for.")),
 }
+
+var watches = extra("From Redis 7.4: connections that watch keys, and the keys.")

@@ -2,49 +2,71 @@ package info
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/stats"
 )
 
-func writeCommandStats(f *Facts, w *writer) {
+var commandRows = []row{family("cmdstat_", func(f *Facts, put put) {
 	f.Table.Each(func(c *commands.Command) {
 		n := f.Stats.Calls(c)
 		if n.Calls+n.Rejected == 0 {
 			return
 		}
 		perCall := f.Stats.Latency(c).MeanUs()
-		w.put("cmdstat_"+c.FullName(),
-			fmt.Sprintf("calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
-				n.Calls, perCall*float64(n.Calls), perCall, n.Rejected, n.Failed))
+		put(c.FullName(), pairs{
+			{"calls", n.Calls}, {"usec", fmt.Sprintf("%.0f", perCall*float64(n.Calls))},
+			{"usec_per_call", ratio(perCall)}, {"rejected_calls", n.Rejected}, {"failed_calls", n.Failed},
+		})
 	})
-}
+})}
 
 // unsafeBytes replaces the bytes that would break INFO's lines, as Redis does.
 var unsafeBytes = strings.NewReplacer("#", "_", ":", "_", "\n", "_", "\r", "_")
 
-func writeErrorStats(f *Facts, w *writer) {
-	f.Stats.Errors.Each(func(code string, n int64) {
-		w.put("errorstat_"+unsafeBytes.Replace(code), "count="+strconv.FormatInt(n, 10))
+var errorRows = []row{family("errorstat_", func(f *Facts, put put) {
+	f.Stats.Errors.Each(func(code string, n int64) { put(unsafeBytes.Replace(code), pairs{{"count", n}}) })
+})}
+
+var latencyRows = []row{
+	family("latency_percentiles_usec_", func(f *Facts, put put) {
+		percentiles := f.Config.Strings("latency-tracking-info-percentiles")
+		f.eachLatency(func(c *commands.Command, l *stats.Latency) {
+			shown := make(pairs, len(percentiles))
+			for i, p := range percentiles {
+				percent, _ := strconv.ParseFloat(p, 64) // config has checked it
+				shown[i] = pair{"p" + p, fmt.Sprintf("%d.000", l.PercentileUs(percent))}
+			}
+			put(c.FullName(), shown)
+		})
+	}, condition(func(f *Facts) bool { return f.Config.Bool("latency-tracking") })),
+	family("", func(f *Facts, put put) {
+		f.eachLatency(func(c *commands.Command, l *stats.Latency) { put("", times(l), c.FullName()) })
+	}, histogram("zlimit_command_duration_seconds",
+		"Execution times of commands, from a sample of the calls.", "command")),
+}
+
+// eachLatency visits the commands of which calls were timed.
+func (f *Facts) eachLatency(visit func(c *commands.Command, l *stats.Latency)) {
+	f.Table.Each(func(c *commands.Command) {
+		if l := f.Stats.Latency(c); l.Timed() {
+			visit(c, l)
+		}
 	})
 }
 
-func writeLatencyStats(f *Facts, w *writer) {
-	if !f.Config.Bool("latency-tracking") {
-		return
+// times returns a histogram in seconds. Only every second power of two is a bound, because each is a
+// series for each command.
+func times(l *stats.Latency) Histogram {
+	h := Histogram{Sum: float64(l.SumUs()) / 1e6, Buckets: map[float64]uint64{}}
+	for i, n := range l.Buckets() {
+		h.Count += uint64(n) // a sum of the copies, because calls may be added meanwhile
+		if i%2 == 0 && i < stats.LatencyBuckets-1 {
+			h.Buckets[math.Ldexp(1e-6, i)] = h.Count
+		}
 	}
-	percentiles := f.Config.Strings("latency-tracking-info-percentiles")
-	f.Table.Each(func(c *commands.Command) {
-		l := f.Stats.Latency(c)
-		if !l.Timed() {
-			return
-		}
-		shown := make([]string, len(percentiles))
-		for i, p := range percentiles {
-			percent, _ := strconv.ParseFloat(p, 64) // config has checked it
-			shown[i] = fmt.Sprintf("p%s=%d.000", p, l.PercentileUs(percent))
-		}
-		w.put("latency_percentiles_usec_"+c.FullName(), strings.Join(shown, ","))
-	})
+	return h
 }

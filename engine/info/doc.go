@@ -1,7 +1,8 @@
-// Package info writes the sections of INFO from facts that the engine fills in.
+// Package info has the figures of an engine, one row each: how a figure is read, the field of INFO and the
+// Prometheus metrics that show it, and why it differs from Redis 7.0.
 //
-// It has Redis' fields in Redis' order, and ours; where they differ from Redis 7.0, differences.go
-// says why.
+// The rows of a section are in Redis' order. INFO, the metrics and the tables of the documentation are made
+// from them.
 //
 // This package is internal to zlimit: it may change in any release.
 package info

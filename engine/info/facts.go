@@ -1,71 +1,81 @@
 package info
 
 import (
+	"github.com/zlimit/zlimit/acl"
+	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/memory"
 	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/replication"
+	"github.com/zlimit/zlimit/engine/slowlog"
 	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/engine/tracking"
+	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
-// Facts are what the sections show. A field that names a section is needed only for that one.
+// Facts are the parts of an engine that rows read, for one report or scrape. Functions are called only if
+// a row needs them.
 type Facts struct {
-	NowUs       int64 // of the call
-	MonotonicUs int64 // on Clock.MonotonicUs
 	StartUs     int64 // of the engine
+	MonotonicUs int64 // now, on Clock.MonotonicUs
 	RunID       string
-	Port        int
 	Version     string
 	Redis       string // the version whose behaviour this is
+	Port        int
 
-	RewriteErr string // why CONFIG REWRITE would fail, in one line, or ""; for Server
+	Config   *config.Config
+	Table    *commands.Table
+	Clock    *clock.Clock
+	Store    *store.Store
+	Scripts  *scripting.Engine
+	Stats    *stats.Stats
+	Sampler  *stats.Sampler
+	Broker   *pubsub.Broker
+	Tracking *tracking.State
+	ACLLog   *acl.Log
+	Doctor   *doctor.Doctor
+	SlowLog  *slowlog.Log
+	Master   *replication.Master
 
-	ShutdownInMs int64 // for how long replicas are waited for yet; -1: there is no shutdown
+	// INFO sets these, for the rows without metrics.
+	NowUs    int64                    // of the call
+	Keyspace store.Figures            // for sections keyspace and stats
+	Topics   func() [pubsub.Kinds]int // that have subscribers
 
-	Config *config.Config
-	Table  *commands.Table
-	Stats  *stats.Stats
+	RewriteError func() error // why CONFIG REWRITE would fail, or nil
+	ShutdownInMs func() int64 // for how long replicas are waited for; -1: there is no shutdown
 
-	Clients     ClientFacts
-	Memory      memory.Facts
-	Persistence durable.Status // for Persistence
-	Activity    StatFacts      // for Stats
-	Keyspace    store.Figures  // for Keyspace and Stats
-	Limiter     LimiterFacts
-	Replication ReplicationFacts // for Replication, Stats and Memory
-	Upstream    []call.Fact      // for Upstream; nil: there is none
+	Sessions       func() int
+	Subscribed     func() int
+	LargestBuffers func() (input, output int) // bytes
+
+	Use        func() memory.Use
+	Memory     func() *memory.Facts
+	MaxMemory  func() int64
+	Evicted    func() int64
+	ExceededUs func(nowUs int64) (total, current int64) // for how long memory was beyond maxmemory
+
+	Storage func() durable.Status
+
+	Stream     func() replication.Status
+	Link       func() *Link // nil: the server is a master
+	Failover   func() string
+	Unexpected func() int64 // commands of a master that could not be carried out
+
+	// Decisions returns the decisions by prefix of rl-stats-prefix, and those of no prefix.
+	Decisions func() (prefixes []stats.PrefixDecisions, none, all []commands.Decisions)
+
+	Upstream func() []call.Fact // of section upstream; nil if there is none
 }
 
-// ClientFacts are about the sessions.
-type ClientFacts struct {
-	Sessions                   int
-	LargestInput               int // bytes of the largest buffers
-	LargestOutput              int
-	Tracking                   int64 // CLIENT TRACKING
-	Subscribed                 int
-	Watching, Watched, Awaited int64 // sessions that watch, and keys
-}
-
-// StatFacts are what section Stats shows beside what package stats counts.
-type StatFacts struct {
-	EvictedKeys    int64
-	EvictedScripts int64
-	// ExceededUs is for how long memory was beyond maxmemory, and ExceededNowUs for how long it is now.
-	ExceededUs, ExceededNowUs int64
-
-	Topics                                              [pubsub.Kinds]int // that have subscribers
-	TrackedKeys, TrackedItems                           int64
-	TrackedPrefixes                                     int
-	DeniedAuth, DeniedCommand, DeniedKey, DeniedChannel int64
-	ClockAheadUs, ClockShiftUs                          int64
-}
-
-// LimiterFacts are about limiters.
-type LimiterFacts struct {
-	Prefixes []store.PrefixFigures // in order; names are quoted if they need to be
-	Counting bool                  // the keys under the prefixes are still being counted
-	Held     stats.Sample
+// A Link is a replica's link to its master.
+type Link struct {
+	Host string
+	Port int
+	replication.LinkStatus
 }

@@ -1,51 +1,34 @@
 package info
 
 import (
-	"fmt"
+	"slices"
 	"strings"
-)
-
-// Sections is a set of sections.
-type Sections uint32
-
-// The sections that need facts of their own.
-const (
-	Clients Sections = 1 << iota
-	Memory
-	Persistence
-	Stats
-	Keyspace
-	Limiter
-	Replication
-	Upstream
-	Server
 )
 
 // A section is one section of INFO.
 type section struct {
-	name  string   // lower case
-	facts Sections // the constant, or 0
-	extra bool     // shown only by name, or with all and everything
-	write func(f *Facts, w *writer)
+	name  string // lower case
+	extra bool   // shown only by name, or with all and everything
+	rows  []row
 }
 
 // sections are Redis' sections in Redis' order, then ours.
 var sections = []section{
-	{name: "server", facts: Server, write: writeServer},
-	{name: "clients", facts: Clients, write: writeClients},
-	{name: "memory", facts: Memory, write: writeMemory},
-	{name: "persistence", facts: Persistence, write: writePersistence},
-	{name: "stats", facts: Stats, write: writeStats},
-	{name: "replication", facts: Replication, write: writeReplication},
-	{name: "cpu", write: writeCPU},
-	{name: "modules", write: func(*Facts, *writer) {}},
-	{name: "commandstats", extra: true, write: writeCommandStats},
-	{name: "errorstats", write: writeErrorStats},
-	{name: "latencystats", extra: true, write: writeLatencyStats},
-	{name: "cluster", write: func(_ *Facts, w *writer) { w.put("cluster_enabled", 0) }},
-	{name: "keyspace", facts: Keyspace, write: writeKeyspace},
-	{name: "limiter", facts: Limiter, write: writeLimiter},
-	{name: "upstream", facts: Upstream, write: writeUpstream},
+	{name: "server", rows: serverRows},
+	{name: "clients", rows: clientRows},
+	{name: "memory", rows: memoryRows},
+	{name: "persistence", rows: persistenceRows},
+	{name: "stats", rows: statRows},
+	{name: "replication", rows: replicationRows},
+	{name: "cpu", rows: cpuRows},
+	{name: "modules"},
+	{name: "commandstats", extra: true, rows: commandRows},
+	{name: "errorstats", rows: errorRows},
+	{name: "latencystats", extra: true, rows: latencyRows},
+	{name: "cluster", rows: []row{always("cluster_enabled", 0)}},
+	{name: "keyspace", rows: keyspaceRows},
+	{name: "limiter", rows: limiterRows},
+	{name: "upstream", rows: upstreamRows},
 }
 
 // title returns the section's heading.
@@ -74,28 +57,25 @@ func NewReport(args [][]byte) (r Report) {
 	return r
 }
 
-// Needs reports whether the report shows one of some sections.
-func (r Report) Needs(some Sections) bool {
-	for _, s := range r.sections {
-		if s.facts&some != 0 {
-			return true
-		}
-	}
-	return false
+// Shows reports whether the report has one of some sections.
+func (r Report) Shows(names ...string) bool {
+	return slices.ContainsFunc(r.sections, func(s *section) bool { return slices.Contains(names, s.name) })
 }
 
 // Text returns the report.
 func (r Report) Text(f *Facts) string {
-	var w writer
+	var b strings.Builder
 	for _, s := range r.sections {
-		if s.facts == Upstream && f.Upstream == nil {
+		if s.name == "upstream" && f.Upstream() == nil {
 			continue
 		}
-		if w.b.Len() > 0 {
-			w.b.WriteString("\r\n")
+		if b.Len() > 0 {
+			b.WriteString("\r\n")
 		}
-		fmt.Fprintf(&w.b, "# %s\r\n", s.title())
-		s.write(f, &w)
+		b.WriteString("# " + s.title() + "\r\n")
+		for i := range s.rows {
+			s.rows[i].writeTo(&b, f)
+		}
 	}
-	return w.b.String()
+	return b.String()
 }

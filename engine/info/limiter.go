@@ -1,75 +1,144 @@
 package info
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/words"
 )
-
-// writeLimiter shows the decisions since the start or CONFIG RESETSTAT, by algorithm
-// and by command, and what the keyspace held at the last sample.
-func writeLimiter(f *Facts, w *writer) {
-	by := f.Stats.Decisions()
-	var all commands.Decisions
-	for i := range by {
-		all.Add(&by[i])
-	}
-	w.put("limiter_allowed", all.Allowed)
-	w.put("limiter_denied", all.Denied)
-	w.put("limiter_peeked", all.Peeked)
-	w.put("limiter_units", all.Units)
-	writePrefixes(&f.Limiter, w)
-	decisions := func(field string, belongs func(d commands.Decider) string) {
-		for d := range commands.Decider(commands.NumDeciders()) {
-			sum, first := commands.Decisions{}, true
-			for o := range commands.Decider(commands.NumDeciders()) {
-				if belongs(o) == belongs(d) {
-					first = first && o >= d
-					sum.Add(&by[o])
-				}
-			}
-			if first {
-				w.put(field+belongs(d), fmt.Sprintf("allowed=%d,denied=%d,peeked=%d,units=%d", sum.Allowed,
-					sum.Denied, sum.Peeked, sum.Units))
-			}
-		}
-	}
-	decisions("algorithm_", commands.Decider.Algorithm)
-	decisions("command_", commands.Decider.Command)
-
-	held := f.Limiter.Held
-	var sum commands.KindCount
-	for k, h := range held.By {
-		if h.Keys > 0 {
-			w.put("held_"+commands.Kind(k).String(),
-				fmt.Sprintf("keys=%d,hits=%d,bytes=%d", h.Keys, h.Hits, h.Bytes))
-		}
-		sum.Keys += h.Keys
-		sum.Hits += h.Hits
-		sum.Bytes += h.Bytes
-	}
-	w.put("held_keys", sum.Keys)
-	w.put("held_hits", sum.Hits)
-	w.put("held_bytes", sum.Bytes)
-	age := int64(-1)
-	if held.Taken {
-		age = (f.MonotonicUs - held.TakenUs) / 1000
-	}
-	w.put("held_age_ms", age)
-}
 
 // maxPrefixes is how many prefixes INFO shows; metrics show all.
 const maxPrefixes = 100
 
-// writePrefixes shows the prefixes with a limit, in the order of their names.
-func writePrefixes(l *LimiterFacts, w *writer) {
-	if len(l.Prefixes) == 0 {
-		return
+// limiterRows show the decisions since the start or CONFIG RESETSTAT, and what the keyspace held at the
+// last sample.
+var limiterRows = []row{
+	family("limiter_", func(f *Facts, put put) {
+		for _, p := range counts(stats.Total(f.Stats.Decisions())) {
+			put(p.key, p.value)
+		}
+	}, extra("What limiters decided, and the keys under rl-max-keys-per-prefix.", "*")),
+	family("limiter_prefix", func(f *Facts, put put) {
+		prefixes := f.Store.PrefixFigures()
+		if len(prefixes) > 0 {
+			put("es", len(prefixes))
+			put("es_counting", !f.Store.PrefixesCounted())
+		}
+		for i, p := range prefixes {
+			suffix, name := strconv.Itoa(i), words.Spell(p.Prefix)
+			if i >= maxPrefixes {
+				suffix = hidden
+			}
+			put(suffix, pairs{
+				{"keys", p.Keys}, {"max", p.Max}, {"refused", p.Refused}, {"prefix", name},
+			}, name)
+		}
+	}, gauge("zlimit_prefix_keys", "Keys under a prefix of rl-max-keys-per-prefix.", "prefix").of("keys"),
+		gauge("zlimit_prefix_max_keys", "Keys that RL commands may create under a prefix.", "prefix").
+			of("max"),
+		counter("zlimit_prefix_refused_total", "Calls refused because a prefix was full.", "prefix").
+			of("refused")),
+	family("algorithm_", func(f *Facts, put put) {
+		for _, s := range stats.SumBy(f.Stats.Decisions(), commands.Decider.Algorithm) {
+			put(s.Name, counts(&s.Decisions), s.Name)
+		}
+	}, counter("rate_limit_allowed_total", "Admitted calls, by algorithm.", "algorithm").of("allowed"),
+		counter("rate_limit_rejected_total", "Denied calls, by algorithm.", "algorithm").of("denied"),
+		counter("rate_limit_units_total", "Granted units, by algorithm.", "algorithm").of("units"),
+		extra("What limiters decided, by algorithm.", "*")),
+	family("command_", func(f *Facts, put put) {
+		for _, s := range stats.SumBy(f.Stats.Decisions(), commands.Decider.Command) {
+			put(s.Name, counts(&s.Decisions))
+		}
+	}, extra("What limiters decided, by command.", "*")),
+	family("", putDecisions,
+		counter("zlimit_decisions_total",
+			"Decisions, by algorithm, prefix of rl-stats-prefix (empty: none) and result.",
+			"algorithm", "prefix", "result").of("allowed", "denied", "peeked"),
+		counter("zlimit_decision_units_total",
+			"Granted units, by algorithm and prefix of rl-stats-prefix (empty: none).",
+			"algorithm", "prefix").of("units"),
+		histogram("zlimit_decision_fullness_ratio",
+			"How full limits are after decisions, by algorithm and prefix of rl-stats-prefix (empty: none).",
+			"algorithm", "prefix").of("fullness")),
+	family("held_", putHeld,
+		gauge("zlimit_keys", "Keys in the last sample, by kind of value.", "kind").of("keys"),
+		gauge("zlimit_hits", "Units in the last sample, by algorithm.", "kind").of("hits"),
+		gauge("zlimit_held_bytes", "Approximate bytes of keys and values in the last sample.", "kind").
+			of("bytes"),
+		extra("What limiters hold.", "*")),
+	family("held_", putHeldSum),
+	fact("held_age_ms", func(f *Facts) any {
+		held := f.Sampler.Last()
+		if !held.Taken {
+			return word{-1, nil}
+		}
+		us := f.MonotonicUs - held.TakenUs
+		return word{us / 1000, usec(us)}
+	}, gauge("zlimit_sample_age_seconds", "Age of the last sample.")),
+	family("", func(f *Facts, put put) {
+		for _, t := range f.Doctor.Totals() {
+			put("", t.Count, t.Problem)
+		}
+	}, counter("zlimit_doctor_findings_total",
+		"Mistakes of hand-written limiters, found by rl-doctor.", "problem")),
+}
+
+// counts returns decisions as INFO shows them.
+func counts(d *commands.Decisions) pairs {
+	return pairs{{"allowed", d.Allowed}, {"denied", d.Denied}, {"peeked", d.Peeked}, {"units", d.Units}}
+}
+
+// putDecisions puts the decisions by algorithm and by prefix of rl-stats-prefix.
+func putDecisions(f *Facts, put put) {
+	prefixes, none, _ := f.Decisions()
+	for i := range prefixes {
+		prefixes[i].Prefix = words.Spell(prefixes[i].Prefix)
 	}
-	w.put("limiter_prefixes", len(l.Prefixes))
-	w.put("limiter_prefixes_counting", flag(l.Counting))
-	for i, p := range l.Prefixes[:min(len(l.Prefixes), maxPrefixes)] {
-		w.put(fmt.Sprint("limiter_prefix", i),
-			fmt.Sprintf("keys=%d,max=%d,refused=%d,prefix=%s", p.Keys, p.Max, p.Refused, p.Prefix))
+	for _, p := range append(prefixes, stats.PrefixDecisions{By: none}) {
+		for _, s := range stats.SumBy(p.By, commands.Decider.Algorithm) {
+			put("", append(counts(&s.Decisions), pair{"fullness", fullness(&s.Fullness)}), s.Name, p.Prefix)
+		}
 	}
+}
+
+// fullness returns a Histogram, or nil if there were no decisions.
+func fullness(counted *commands.Fullness) any {
+	h := Histogram{Sum: counted.Sum, Buckets: map[float64]uint64{}}
+	for i, n := range counted.Buckets {
+		h.Count += uint64(n)
+		h.Buckets[float64(i+1)/commands.FullnessBuckets] = h.Count
+	}
+	if h.Count == 0 {
+		return nil
+	}
+	return h
+}
+
+// putHeld puts what the keyspace held, by kind of value.
+func putHeld(f *Facts, put put) {
+	for k, h := range f.Sampler.Last().By {
+		kind, hits := commands.Kind(k), word{h.Hits, nil}
+		if kind.CountsHits() {
+			hits.metric = h.Hits
+		}
+		suffix := kind.String()
+		if h.Keys == 0 {
+			suffix = hidden
+		}
+		put(suffix, pairs{{"keys", h.Keys}, {"hits", hits}, {"bytes", h.Bytes}}, kind.String())
+	}
+}
+
+func putHeldSum(f *Facts, put put) {
+	var sum commands.KindCount
+	for _, h := range f.Sampler.Last().By {
+		sum.Keys += h.Keys
+		sum.Hits += h.Hits
+		sum.Bytes += h.Bytes
+	}
+	put("keys", sum.Keys)
+	put("hits", sum.Hits)
+	put("bytes", sum.Bytes)
 }

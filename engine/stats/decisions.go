@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
@@ -76,6 +77,35 @@ func sumDecisions(counts []decisionCounts) []commands.Decisions {
 		}
 	}
 	return sum
+}
+
+// Total returns the sum of decisions.
+func Total(by []commands.Decisions) *commands.Decisions {
+	sum := new(commands.Decisions)
+	for i := range by {
+		sum.Add(&by[i])
+	}
+	return sum
+}
+
+// A Sum is the decisions of the deciders of one name.
+type Sum struct {
+	Name string
+	commands.Decisions
+}
+
+// SumBy returns the sums of decisions by a name of their deciders, in the order of deciders.
+func SumBy(by []commands.Decisions, name func(commands.Decider) string) (sums []Sum) {
+	for d := range by {
+		n := name(commands.Decider(d))
+		i := slices.IndexFunc(sums, func(s Sum) bool { return s.Name == n })
+		if i < 0 {
+			i = len(sums)
+			sums = append(sums, Sum{Name: n})
+		}
+		sums[i].Add(&by[d])
+	}
+	return sums
 }
 
 // fullnessCounts is a commands.Fullness that several sessions add to.

@@ -46,18 +46,6 @@ func byPrefix(prefixes []PrefixDecisions) resp.Value {
 // decisionPairs returns the fields of decisions: the sums, and those of each algorithm
 // that has decided.
 func decisionPairs(by []commands.Decisions) []resp.Value {
-	var sum commands.Decisions
-	var names []string
-	algorithms := make(map[string]*commands.Decisions)
-	for i := range by {
-		sum.Add(&by[i])
-		name := strings.ToUpper(commands.Decider(i).Algorithm())
-		if algorithms[name] == nil {
-			algorithms[name] = &commands.Decisions{}
-			names = append(names, name)
-		}
-		algorithms[name].Add(&by[i])
-	}
 	fields := func(d *commands.Decisions) []resp.Value {
 		return []resp.Value{
 			resp.Bulk("allowed"), resp.Int(d.Allowed), resp.Bulk("denied"), resp.Int(d.Denied),
@@ -65,10 +53,10 @@ func decisionPairs(by []commands.Decisions) []resp.Value {
 		}
 	}
 	var pairs []resp.Value
-	for _, name := range names {
-		if d := algorithms[name]; !d.IsZero() {
-			pairs = append(pairs, resp.Bulk(name), resp.Map(fields(d)...))
+	for _, s := range SumBy(by, commands.Decider.Algorithm) {
+		if !s.IsZero() {
+			pairs = append(pairs, resp.Bulk(strings.ToUpper(s.Name)), resp.Map(fields(&s.Decisions)...))
 		}
 	}
-	return append(fields(&sum), resp.Bulk("algorithms"), resp.Map(pairs...))
+	return append(fields(Total(by)), resp.Bulk("algorithms"), resp.Map(pairs...))
 }
