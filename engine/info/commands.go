@@ -18,8 +18,11 @@ var commandRows = []row{family("cmdstat_", func(f *Facts, put put) {
 		}
 		perCall := f.Stats.Latency(c).MeanUs()
 		put(c.FullName(), pairs{
-			{"calls", n.Calls}, {"usec", fmt.Sprintf("%.0f", perCall*float64(n.Calls))},
-			{"usec_per_call", ratio(perCall)}, {"rejected_calls", n.Rejected}, {"failed_calls", n.Failed},
+			{"calls", n.Calls},
+			{"usec", fmt.Sprintf("%.0f", perCall*float64(n.Calls))},
+			{"usec_per_call", ratio(perCall)},
+			{"rejected_calls", n.Rejected},
+			{"failed_calls", n.Failed},
 		})
 	})
 })}
