@@ -84,8 +84,8 @@ var mayImport = map[string][]string{
 	"engine/traces":      {"engine/stats/topk", "commands", "store", "resp"},
 	"engine/tracking":    {"engine/pubsub", "commands", "store", "store/alloc", "store/effects", "resp"},
 	"engine/durable": {
-		"commands", "persist/aof", "persist/disk", "persist/rdb", "store",
-		"store/effects", "store/hash", "store/list", "store/set", "store/zset", "resp", "clock", "config",
+		"commands", "persist/aof", "persist/disk", "persist/rdb", "store", "store/effects",
+		"resp", "clock", "config",
 	},
 	"upstream/ratelimit": {"commands", "limiter", "resp"},
 	"acl":                {"commands", "words"},

@@ -5,28 +5,7 @@ import (
 
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/hash"
-	"github.com/zlimit/zlimit/store/list"
-	"github.com/zlimit/zlimit/store/set"
-	"github.com/zlimit/zlimit/store/zset"
 )
-
-// cloned returns a copy of a key's value that shares nothing mutable with it.
-func cloned(data any) any {
-	switch v := data.(type) {
-	case *store.String:
-		return v.Clone()
-	case *zset.Set:
-		return v.Clone()
-	case *set.Set:
-		return v.Clone()
-	case *hash.Hash:
-		return v.Clone()
-	case *list.List:
-		return v.Clone()
-	}
-	panic("commands: a value of unknown type in the keyspace")
-}
 
 // otherDB reads the number of a database and returns the database. A key's shard has
 // the same lock in every database.
@@ -72,7 +51,7 @@ func copyKey(c *Ctx) resp.Value {
 		}
 		to.DeleteForReplace(old) // not overwritten, because blocked sessions must see the key created
 	}
-	made := to.Put(c.Args[2], cloned(store.DataOf(n)))
+	made := to.Put(c.Args[2], store.Clone(store.DataOf(n)))
 	if atMs, ok := n.Value.ExpireAtMs(); ok {
 		to.ExpireAt(made, atMs)
 	}

@@ -7,10 +7,6 @@ import (
 
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/hash"
-	"github.com/zlimit/zlimit/store/list"
-	"github.com/zlimit/zlimit/store/set"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // A digest is Redis' hash of data. Two servers with equal data have equal digests, however
@@ -36,56 +32,30 @@ func (d *digest) mixInt(n int) { d.mix(binary.BigEndian.AppendUint32(nil, uint32
 
 func (d *digest) reply() resp.Value { return resp.Status(hex.EncodeToString(d[:])) }
 
-// Redis' numbers of the types of values.
-const (
-	digestString = iota
-	digestList
-	digestSet
-	digestZSet
-	digestHash
-)
+// mixElement has how an element of each type changes the digest of its value.
+var mixElement = [store.NumTypes]func(d *digest, elem, with []byte){
+	store.TypeString: func(d *digest, elem, _ []byte) { d.mix(elem) },
+	store.TypeList:   func(d *digest, elem, _ []byte) { d.mix(elem) },
+	store.TypeSet:    func(d *digest, elem, _ []byte) { d.add(elem) },
+	store.TypeZSet:   (*digest).addPair,
+	store.TypeHash:   (*digest).addPair,
+}
 
-// element returns the digest of what belongs together: a field and its value, or a member
-// and its score.
-func element(parts ...[]byte) *digest {
-	var d digest
-	for _, p := range parts {
-		d.mix(p)
-	}
-	return &d
+// addPair adds a field and its value, or a member and its score.
+func (d *digest) addPair(elem, with []byte) {
+	var e digest
+	e.mix(elem)
+	e.mix(with)
+	d.add(e[:])
 }
 
 // mixValue changes d by a key's value and by whether it has a deadline.
 func (d *digest) mixValue(n *store.Node) {
-	switch v := store.DataOf(n).(type) {
-	case *store.String:
-		d.mixInt(digestString)
-		d.mix(v.Bytes(nil))
-	case *list.List:
-		d.mixInt(digestList)
-		v.Ascend(0, func(elem string) bool {
-			d.mix([]byte(elem))
-			return true
-		})
-	case *set.Set:
-		d.mixInt(digestSet)
-		for m := range v.All() {
-			d.add(m.AppendText(nil))
-		}
-	case *zset.Set:
-		d.mixInt(digestZSet)
-		v.Ascend(0, func(entry zset.Entry) bool {
-			e := element(entry.AppendMember(nil), resp.AppendFloat(nil, entry.Score))
-			d.add(e[:])
-			return true
-		})
-	case *hash.Hash:
-		d.mixInt(digestHash)
-		v.All(func(field, value []byte) bool {
-			e := element(field, value)
-			d.add(e[:])
-			return true
-		})
+	data := store.DataOf(n)
+	t := store.TypeOf(data)
+	d.mixInt(int(t))
+	for elem, with := range Elements(data) {
+		mixElement[t](d, elem, with)
 	}
 	if _, expires := n.Value.ExpireAtMs(); expires {
 		d.add([]byte("!!expire!!"))

@@ -10,8 +10,6 @@ import (
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
-	"github.com/zlimit/zlimit/store/list"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // restoreSyntax is the syntax of RESTORE and of RESTORE-ASKING, which in a cluster is
@@ -49,7 +47,7 @@ var Dumps = []Command{
 }
 
 // dumped returns DUMP's payload of a value. A small one is valid until the next call.
-func (c *Ctx) dumped(value any) []byte {
+func (c *Ctx) dumped(value store.Value) []byte {
 	if c.scratch.dumper == nil {
 		c.scratch.dumper = &rdb.Dumper{}
 	}
@@ -72,32 +70,17 @@ func dumpKey(c *Ctx) resp.Value {
 	if !rdb.Large(value) {
 		return c.Copy(c.dumped(value))
 	}
-	if c.Mode.Is(MayStream) {
-		if frozen := frozenWhole(value); frozen != nil {
-			return resp.Streamed(&dumpStream{frozen, c.Settings.RDBCompression})
-		}
+	if c.Mode.Is(MayStream) && !store.TypeOf(value).FreezesInSteps() {
+		frozen, _ := store.Freeze(value)
+		return resp.Streamed(&dumpStream{frozen, c.Settings.RDBCompression})
 	}
 	return c.own(c.dumped(value))
-}
-
-// frozenWhole is Frozen for values that are frozen without copying, and returns nil for
-// others.
-func frozenWhole(value any) any {
-	switch v := value.(type) {
-	case *store.String:
-		return v.Freeze()
-	case *list.List:
-		return v.Freeze()
-	case *zset.Set:
-		return v.Freeze()
-	}
-	return nil
 }
 
 // A dumpStream is DUMP's reply of a frozen value. It is encoded in pieces while it is
 // sent, when the key's shard is no longer locked.
 type dumpStream struct {
-	value    any
+	value    store.Value
 	compress bool
 }
 
@@ -214,7 +197,7 @@ func restore(c *Ctx) resp.Value {
 
 // recordRestore records a RESTORE with its deadline as an instant and with a payload
 // that Redis 7.0 can read.
-func (c *Ctx) recordRestore(value any, atMs int64, absTTL bool) {
+func (c *Ctx) recordRestore(value store.Value, atMs int64, absTTL bool) {
 	if c.Group() == nil {
 		return
 	}

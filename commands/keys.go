@@ -5,10 +5,6 @@ import (
 
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/hash"
-	"github.com/zlimit/zlimit/store/list"
-	"github.com/zlimit/zlimit/store/set"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // Keys are the rows of the commands on keys of any type.
@@ -178,30 +174,13 @@ func countKeys(c *Ctx, look func(db *store.DB, key []byte, nowMs int64) *store.N
 	return resp.Int(found)
 }
 
-// typeName returns TYPE's name of a node's value.
-func typeName(n *store.Node) string {
-	switch store.DataOf(n).(type) {
-	case *store.String:
-		return "string"
-	case *zset.Set:
-		return "zset"
-	case *set.Set:
-		return "set"
-	case *hash.Hash:
-		return "hash"
-	case *list.List:
-		return "list"
-	}
-	panic("commands: a value of unknown type in the keyspace")
-}
-
 // TYPE key
 func typeOf(c *Ctx) resp.Value {
 	n := c.DB.Peek(c.Args[1], c.NowMs)
 	if n == nil {
 		return resp.Status("none")
 	}
-	return resp.Status(typeName(n))
+	return resp.Status(store.TypeOf(store.DataOf(n)).String())
 }
 
 // RENAME key newkey

@@ -4,9 +4,6 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/list"
-	"github.com/zlimit/zlimit/store/set"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // A Kind is what a key holds: the state of an algorithm, or a value of one of Redis'
@@ -19,7 +16,8 @@ var keyKinds []struct {
 	units bool // keys of the kind hold units that can be counted
 }
 
-var kindString, kindList, kindSet, kindZSet, kindHash Kind
+// kindsOfTypes is the kind of strings; the other types follow it.
+var kindsOfTypes Kind
 
 // numberKinds sets keyKinds from the algorithms.
 func numberKinds() {
@@ -33,17 +31,9 @@ func numberKinds() {
 	for _, a := range algorithms {
 		a.kind = add(strings.ToLower(a.name), a.units != nil)
 	}
-	for _, of := range []struct {
-		name string
-		kind *Kind
-	}{
-		{"string", &kindString},
-		{"list", &kindList},
-		{"set", &kindSet},
-		{"zset", &kindZSet},
-		{"hash", &kindHash},
-	} {
-		*of.kind = add(of.name, false)
+	kindsOfTypes = Kind(len(keyKinds))
+	for t := range store.NumTypes {
+		add(t.String(), false)
 	}
 }
 
@@ -91,17 +81,7 @@ func (x *KindCounts) Drain() []KindCount {
 // Add counts a key, whose shard must be locked. It takes bounded time however large
 // the value is.
 func (x *KindCounts) Add(n *store.Node) {
-	kind, hits := kindHash, int64(0)
-	switch store.DataOf(n).(type) {
-	case *store.String:
-		kind = kindString
-	case *list.List:
-		kind = kindList
-	case *set.Set:
-		kind = kindSet
-	case *zset.Set:
-		kind = kindZSet
-	}
+	kind, hits := kindsOfTypes+Kind(store.TypeOf(store.DataOf(n))), int64(0)
 	if a := x.ctx.algorithmOf(n); a != nil {
 		kind = a.kind
 		if a.units != nil {

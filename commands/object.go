@@ -5,10 +5,6 @@ import (
 
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/hash"
-	"github.com/zlimit/zlimit/store/list"
-	"github.com/zlimit/zlimit/store/set"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // OBJECT ENCODING key
@@ -17,33 +13,7 @@ func objectEncoding(c *Ctx) resp.Value {
 	if n == nil {
 		return resp.Null
 	}
-	return resp.Bulk(EncodingOf(n))
-}
-
-// EncodingOf returns the encoding of a key's value, by Redis' names.
-func EncodingOf(n *store.Node) string {
-	switch v := store.DataOf(n).(type) {
-	case *store.String:
-		return v.Encoding()
-	case *zset.Set:
-		if v.IsListpack() {
-			return "listpack"
-		}
-		return "skiplist"
-	case *set.Set:
-		if v.IsIntset() {
-			return "intset"
-		}
-		return "hashtable"
-	case *hash.Hash:
-		if v.IsListpack() {
-			return "listpack"
-		}
-		return "hashtable"
-	case *list.List:
-		return "quicklist" // of any size: only Redis 7.2 has listpacks for small ones
-	}
-	panic("commands: a value of unknown type in the keyspace")
+	return resp.Bulk(store.DataOf(n).Encoding())
 }
 
 // OBJECT FREQ key

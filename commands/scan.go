@@ -92,7 +92,7 @@ func scan(c *Ctx) resp.Value {
 	seen := 0
 	next := scan(cursor, opts.count, c.NowMs, func(n *store.Node) {
 		seen++
-		if opts.typeFilter != nil && typeName(n) != string(opts.typeFilter) {
+		if opts.typeFilter != nil && store.TypeOf(store.DataOf(n)).String() != string(opts.typeFilter) {
 			return
 		}
 		if opts.pattern == nil || NameMatch(opts.pattern, n.Key()) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/set"
 )
 
@@ -44,7 +45,7 @@ func storeCombined(c *Ctx, combine combination) resp.Value {
 
 // storeResult stores a collection in key, or deletes key if it is empty, and returns
 // its size as a reply.
-func storeResult(c *Ctx, key []byte, result interface{ Len() int }) resp.Value {
+func storeResult(c *Ctx, key []byte, result store.Value) resp.Value {
 	old := c.DB.Find(key, c.NowMs) // in any case, because it removes an expired key
 	size := result.Len()
 	if size > 0 {

@@ -36,12 +36,8 @@ func zsources(c *Ctx, countAt int) (sources []zsource, rest [][]byte, refusal re
 		if n == nil {
 			continue
 		}
-		switch data := store.DataOf(n).(type) {
-		case *zset.Set:
-			sources[i].sorted = data
-		case *set.Set:
-			sources[i].plain = data
-		default:
+		sources[i].sorted, sources[i].plain = store.ZSetOf(n), store.SetOf(n)
+		if sources[i].sorted == nil && sources[i].plain == nil {
 			return nil, nil, ErrWrongType
 		}
 	}

@@ -6,12 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/hash"
-	"github.com/zlimit/zlimit/store/list"
-	"github.com/zlimit/zlimit/store/set"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // contents is what a keyspace holds, by database and key, in words.
@@ -56,44 +53,16 @@ func contentsOf(s *store.Store) contents {
 }
 
 // inWords reads a value from one end to the other, as what is frozen allows.
-func inWords(data any) string {
+func inWords(v store.Value) string {
 	var out []string
-	switch v := data.(type) {
-	case *store.String:
-		return string(v.Bytes(nil))
-	case *zset.Set:
-		v.Ascend(0, func(e zset.Entry) bool {
-			out = append(out, fmt.Sprint(e.Member(), "=", e.Score))
-			return true
-		})
-		if len(out) != v.Len() {
-			return "of another length"
-		}
-	case *hash.Hash:
-		v.All(func(field, value []byte) bool {
-			out = append(out, fmt.Sprintf("%s=%s", field, value))
-			return true
-		})
-		slices.Sort(out) // what is removed while it is copied comes last
-		if len(out) != v.Len() {
-			return "of another length"
-		}
-	case *list.List:
-		v.Ascend(0, func(e string) bool {
-			out = append(out, e)
-			return true
-		})
-		if len(out) != v.Len() {
-			return "of another length"
-		}
-	case *set.Set:
-		for m := range v.All() {
-			out = append(out, m.Text())
-		}
-		slices.Sort(out)
-		if len(out) != v.Len() {
-			return "of another length"
-		}
+	for elem, with := range commands.Elements(v) {
+		out = append(out, fmt.Sprintf("%s=%s", elem, with))
 	}
-	return fmt.Sprintf("%T[%s]", data, strings.Join(out, " "))
+	if len(out) != v.Len() {
+		return "of another length"
+	}
+	if store.TypeOf(v).FreezesInSteps() {
+		slices.Sort(out) // what is removed while it is copied comes last
+	}
+	return fmt.Sprintf("%T[%s]", v, strings.Join(out, " "))
 }

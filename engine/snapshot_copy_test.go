@@ -12,6 +12,7 @@ import (
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/persist/rdb"
 	"github.com/zlimit/zlimit/race"
+	"github.com/zlimit/zlimit/store"
 )
 
 // TestACopyWhileCommandsRun runs commands of all kinds in every turn that a copy gives
@@ -45,7 +46,7 @@ func TestACopyWhileCommandsRun(t *testing.T) {
 		require.Greater(t, turns, 50)
 		got := contents{}
 		_, err := rdb.Read(bytes.NewReader(file.Bytes()), int64(file.Len()), rdb.ReadOptions{},
-			rdb.Handler{Key: func(db int, key []byte, expireAtMs int64, value any) error {
+			rdb.Handler{Key: func(db int, key []byte, expireAtMs int64, value store.Value) error {
 				return got.put(durable.Key{DB: db, Name: string(key), ExpireAtMs: expireAtMs, Value: value})
 			}})
 		require.NoError(t, err)

@@ -9,12 +9,15 @@ import (
 // the lowest bits on:
 //
 //	charge    12  bytes that the value counts for in the shard's memory: see memory.go
-//	kind       3  type of the value, and where it is: see value.go
+//	kind       3  type of the value, and where it is: see value.go; 7 is free for one more type
 //	far        1  the pointer is to a farEntry, which has the value and the deadline
 //	deadline  48  unix milliseconds, signed; 0: none
 //
 // 48 bits reach 4,459 years to either side of 1970. Redis accepts deadlines up to MaxInt64, so those that are
 // further away are stored separately. The time of a key's last use is in the node's stamp: see use.go.
+//
+// Types after that need a kindBits of 4. The bit is the deadline's, which then reaches 2,229 years to either
+// side; nothing else has to change.
 type Entry struct {
 	data unsafe.Pointer
 	word uint64
@@ -37,36 +40,36 @@ type farEntry struct {
 	expireAtMs int64
 }
 
-// as returns the value if it is of this kind, and nil otherwise.
-func (e *Entry) as(kind uint64) unsafe.Pointer {
-	if e.word&kindMask == kind<<kindAt {
+// as returns the value if it is of this type, and nil otherwise.
+func (e *Entry) as(t Type) unsafe.Pointer {
+	if e.word&kindMask == (uint64(t)+1)<<kindAt {
 		return e.data
 	}
-	return e.asFar(kind)
+	return e.asFar(t)
 }
 
-func (e *Entry) asFar(kind uint64) unsafe.Pointer {
-	if e.word&kindMask == kind<<kindAt|farBit {
+func (e *Entry) asFar(t Type) unsafe.Pointer {
+	if e.word&kindMask == (uint64(t)+1)<<kindAt|farBit {
 		return (*farEntry)(e.data).data
 	}
 	return nil
 }
 
-// value returns the value and its kind, which is kindZSet for one in the node, too.
-func (e *Entry) value() (unsafe.Pointer, uint64) {
+// value returns the value and its type.
+func (e *Entry) value() (unsafe.Pointer, Type) {
 	kind := e.word >> kindAt & (1<<kindBits - 1)
 	if kind == kindZSetHere {
-		return unsafe.Pointer(e.setHere()), kindZSet
+		return unsafe.Pointer(e.setHere()), TypeZSet
 	}
 	if e.word&farBit != 0 {
-		return (*farEntry)(e.data).data, kind
+		return (*farEntry)(e.data).data, Type(kind - 1)
 	}
-	return e.data, kind
+	return e.data, Type(kind - 1)
 }
 
-// replace sets the value to what p points to, of a kind that is not in the node.
-func (e *Entry) replace(p unsafe.Pointer, kind uint64) {
-	e.word = e.word&^((1<<kindBits-1)<<kindAt) | kind<<kindAt
+// replace sets the value to what p points to, which is not in the node.
+func (e *Entry) replace(p unsafe.Pointer, t Type) {
+	e.word = e.word&^((1<<kindBits-1)<<kindAt) | (uint64(t)+1)<<kindAt
 	if e.word&farBit != 0 {
 		(*farEntry)(e.data).data = p
 		return

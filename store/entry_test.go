@@ -21,18 +21,18 @@ var deadlines = []int64{
 	math.MaxInt64, math.MaxInt64 - 1, math.MinInt64, math.MinInt64 + 1,
 }
 
-// Kind, charge, value and deadline share two words and must not affect each other.
+// Type, charge, value and deadline share two words and must not affect each other.
 func TestEntryFields(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 28))
 	var e Entry
 	values := []*String{NewInt(1), NewInt(2), NewInt(3)}
-	value, kind, c, atMs := values[0], kindString, charge(0), int64(0)
-	e.replace(unsafe.Pointer(value), kind)
+	value, typ, c, atMs := values[0], TypeString, charge(0), int64(0)
+	e.replace(unsafe.Pointer(value), typ)
 	for range 10_000 {
 		switch r.IntN(3) {
 		case 0:
-			value, kind = values[r.IntN(len(values))], uint64(1+r.IntN(int(kindZSet)))
-			e.replace(unsafe.Pointer(value), kind)
+			value, typ = values[r.IntN(len(values))], Type(r.IntN(int(NumTypes)))
+			e.replace(unsafe.Pointer(value), typ)
 		case 1:
 			c = charge(r.IntN(1 << chargeBits))
 			e.setCharge(c)
@@ -45,11 +45,11 @@ func TestEntryFields(t *testing.T) {
 		require.Equal(t, atMs != 0, has)
 		require.Equal(t, has, e.expires())
 		require.Equal(t, c, e.charge())
-		p, k := e.value()
-		require.Equal(t, kind, k)
+		p, found := e.value()
+		require.Equal(t, typ, found)
 		require.True(t, value == (*String)(p))
-		for other := kindString; other <= kindZSet; other++ {
-			if other == kind {
+		for other := range NumTypes {
+			if other == typ {
 				require.True(t, value == (*String)(e.as(other)))
 			} else {
 				require.Nil(t, e.as(other))

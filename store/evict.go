@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"github.com/zlimit/zlimit/store/dict"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // This file chooses keys to evict: docs/adr/0033. As Redis does, it samples some keys, keeps the
@@ -239,11 +238,10 @@ func fullness(n *Node) uint8 {
 		return f
 	}
 	count := int64(0)
-	switch v := DataOf(n).(type) {
-	case *zset.Set:
-		count = int64(v.Len())
-	case *String:
-		count, _ = v.Int()
+	if set := ZSetOf(n); set != nil {
+		count = int64(set.Len())
+	} else if s := StringOf(n); s != nil {
+		count, _ = s.Int()
 	}
 	return uint8(min(8*bits.Len64(uint64(max(count, 0))), Full-1))
 }

@@ -3,8 +3,6 @@ package store
 import (
 	"maps"
 	"math/bits"
-
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // This file remembers which keys have values that left something to do when many of their members changed, so
@@ -20,12 +18,12 @@ func (s *Store) Finish(shards ShardSet, limit int) (done int, more bool) {
 			if done >= limit {
 				return done, true
 			}
-			set, ok := unfinishedSet(n)
-			if ok {
+			set := ZSetOf(n)
+			if set != nil && set.Unfinished() {
 				done += set.Finish(limit - done)
 				db.Resized(n)
 			}
-			if !ok || !set.Unfinished() {
+			if set == nil || !set.Unfinished() {
 				delete(unfinished, n)
 			}
 		}
@@ -36,19 +34,9 @@ func (s *Store) Finish(shards ShardSet, limit int) (done int, more bool) {
 	return done, false
 }
 
-// unfinishedSet returns the value of a node if it has something left to do.
-func unfinishedSet(n *Node) (set *zset.Set, ok bool) {
-	p, kind := n.Value.value()
-	if kind != kindZSet {
-		return nil, false
-	}
-	set = (*zset.Set)(p)
-	return set, set.Unfinished()
-}
-
 // noteUnfinished is called for each node that is new or has changed.
 func (db *DB) noteUnfinished(n *Node) {
-	if _, ok := unfinishedSet(n); !ok {
+	if set := ZSetOf(n); set == nil || !set.Unfinished() {
 		return
 	}
 	unfinished := &db.store.unfinished[n.Hash()>>(hashBits-shardBits)]

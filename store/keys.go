@@ -87,7 +87,7 @@ func (db *DB) find(sh *shard, hash uint32, key []byte, nowMs int64) *Node {
 
 // Put sets key to data, without a deadline, and marks its watches. It copies a new key and keeps data as
 // Replace does. If data is a collection without elements, the caller fills it and calls Modified.
-func (db *DB) Put(key []byte, data any) *Node {
+func (db *DB) Put(key []byte, data Value) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
 	n, created := sh.put(hash, key, data)
@@ -115,7 +115,7 @@ func (db *DB) PutZSet(key []byte) (*Node, *zset.Set) {
 }
 
 // Add is Put for a key that does not exist. It marks no watches; call Modified for that.
-func (db *DB) Add(key []byte, data any) *Node {
+func (db *DB) Add(key []byte, data Value) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
 	n, _ := sh.put(hash, key, data)
@@ -124,14 +124,14 @@ func (db *DB) Add(key []byte, data any) *Node {
 }
 
 // put returns the node of key. A new one has room for data that can use it.
-func (sh *shard) put(hash uint32, key []byte, data any) (n *Node, created bool) {
+func (sh *shard) put(hash uint32, key []byte, data Value) (n *Node, created bool) {
 	if _, ok := data.(*zset.Set); ok {
 		return sh.keys.PutWithRoom(hash, key)
 	}
 	return sh.keys.Put(hash, key)
 }
 
-func (db *DB) initNode(sh *shard, n *Node, data any) {
+func (db *DB) initNode(sh *shard, n *Node, data Value) {
 	n.SetMark(db.store.epoch)
 	db.stampNew(n, sh.usedAtS)
 	Replace(n, data)

@@ -6,10 +6,6 @@ import (
 
 	"github.com/zlimit/zlimit/store/alloc"
 	"github.com/zlimit/zlimit/store/dict"
-	"github.com/zlimit/zlimit/store/hash"
-	"github.com/zlimit/zlimit/store/list"
-	"github.com/zlimit/zlimit/store/set"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // This file counts the memory of the keyspace: docs/adr/0028. Each key stores a charge: the size of its value
@@ -55,23 +51,14 @@ func (e *Entry) charge() charge { return charge(e.word & (1<<chargeBits - 1)) }
 func (e *Entry) setCharge(c charge) { e.word = e.word&^(1<<chargeBits-1) | uint64(c) }
 
 // ValueBytes returns the memory that a node's value has outside of the node, in bytes. It takes constant
-// time.
-func ValueBytes(n *Node) int64 {
-	size := int64(0)
-	switch p, kind := n.Value.value(); kind {
-	case kindString:
-		size = (*String)(p).Memory()
-	case kindList:
-		size = (*list.List)(p).Bytes()
-	case kindSet:
-		size = (*set.Set)(p).Bytes()
-	case kindHash:
-		size = (*hash.Hash)(p).Bytes()
-	case kindZSet:
-		size = (*zset.Set)(p).BodyBytes()
-		if !n.Value.hasSetHere() {
-			size += zset.SetBytes
-		}
+// time, and for limits no indirect call.
+func ValueBytes(n *Node) (size int64) {
+	if n.Value.hasSetHere() {
+		size = n.Value.setHere().BodyBytes()
+	} else if s := StringOf(n); s != nil {
+		size = s.Memory()
+	} else {
+		size = DataOf(n).Memory()
 	}
 	if n.Value.word&farBit != 0 {
 		size += int64(unsafe.Sizeof(farEntry{}))

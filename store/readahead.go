@@ -56,10 +56,10 @@ func (db *DB) readAhead(hashes []uint32) (sum byte) {
 }
 
 func readValueAhead(n *Node, step int) byte {
-	p, kind := n.Value.value()
-	if kind == kindZSet {
-		return (*zset.Set)(p).ReadAhead(step)
+	if set := ZSetOf(n); set != nil {
+		return set.ReadAhead(step)
 	}
+	p, _ := n.Value.value()
 	if step > 0 || p == nil {
 		return 0
 	}

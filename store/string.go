@@ -76,6 +76,9 @@ func (s *String) Size() int {
 	return len(s.Bytes(digits[:]))
 }
 
+// Len returns 1: as a Value, a string is a single element.
+func (s *String) Len() int { return 1 }
+
 // Memory returns the memory of the string in bytes, itself included.
 func (s *String) Memory() int64 {
 	if s.bytes == nil {

@@ -21,35 +21,35 @@ import (
 // kinds has a constructor of each kind of value, with one element, and a function that removes it.
 var kinds = []struct {
 	name  string
-	make  func() any
-	empty func(data any) // nil: an empty value is kept
+	make  func() store.Value
+	empty func(data store.Value) // nil: an empty value is kept
 }{
-	{"string", func() any { return store.NewString([]byte("e")) }, nil},
-	{"list", func() any {
+	{"string", func() store.Value { return store.NewString([]byte("e")) }, nil},
+	{"list", func() store.Value {
 		l := &list.List{}
 		l.PushBack([]byte("e"))
 		return l
-	}, func(data any) { data.(*list.List).PopFront() }},
-	{"set", func() any {
+	}, func(data store.Value) { data.(*list.List).PopFront() }},
+	{"set", func() store.Value {
 		s := &set.Set{}
 		s.Add([]byte("e"), 10)
 		return s
-	}, func(data any) { data.(*set.Set).Remove([]byte("e")) }},
-	{"hash", func() any {
+	}, func(data store.Value) { data.(*set.Set).Remove([]byte("e")) }},
+	{"hash", func() store.Value {
 		h := &hash.Hash{}
 		h.Set([]byte("e"), nil)
 		return h
-	}, func(data any) { data.(*hash.Hash).Delete([]byte("e")) }},
-	{"zset", func() any {
+	}, func(data store.Value) { data.(*hash.Hash).Delete([]byte("e")) }},
+	{"zset", func() store.Value {
 		s := &zset.Set{}
 		s.Add([]byte("e"), 1)
 		return s
-	}, func(data any) { data.(*zset.Set).Remove([]byte("e")) }},
+	}, func(data store.Value) { data.(*zset.Set).Remove([]byte("e")) }},
 }
 
 // requireHolds requires that n holds what kinds[kind] has made, and nothing of another type: made itself,
 // except for sorted sets, which may have moved.
-func requireHolds(t *testing.T, n *store.Node, kind int, made any) {
+func requireHolds(t *testing.T, n *store.Node, kind int, made store.Value) {
 	t.Helper()
 	data := store.DataOf(n)
 	if _, moves := made.(*zset.Set); moves {
@@ -240,7 +240,7 @@ func TestValuesSurviveGC(t *testing.T) {
 
 func TestOtherTypesAreRejected(t *testing.T) {
 	db := store.New().DB(0)
-	for _, data := range []any{nil, "text", 1, store.String{}, struct{}{}} {
+	for _, data := range []store.Value{nil, struct{ store.Value }{}} {
 		require.Panics(t, func() { db.Put([]byte("k"), data) }, "%T", data)
 	}
 }

@@ -33,7 +33,7 @@ func object(c *commands.Ctx) resp.Value {
 	idleS := c.DB.IdleSeconds(n, c.NowMs)
 	return resp.Status(fmt.Sprintf(
 		"Value at:0x0 refcount:%d encoding:%s serializedlength:%d lru:%d lru_seconds_idle:%d",
-		c.RefCountOf(n), commands.EncodingOf(n), c.SerializedLen(n),
+		c.RefCountOf(n), store.DataOf(n).Encoding(), c.SerializedLen(n),
 		store.UseClock(c.NowMs-idleS*1000), idleS))
 }
 
@@ -57,7 +57,7 @@ func listpack(c *commands.Ctx) resp.Value {
 	switch n := find(c); {
 	case n == nil:
 		return commands.ErrNoSuchKey
-	case commands.EncodingOf(n) != "listpack":
+	case store.DataOf(n).Encoding() != "listpack":
 		return errNotListpack
 	}
 	return resp.OK
@@ -88,18 +88,11 @@ func htStatsKey(c *commands.Ctx) resp.Value {
 	if n == nil {
 		return commands.ErrNoSuchKey
 	}
-	elements := 0
-	switch encoding := commands.EncodingOf(n); {
-	case encoding == "hashtable" && store.SetOf(n) != nil:
-		elements = store.SetOf(n).Len()
-	case encoding == "hashtable":
-		elements = store.HashOf(n).Len()
-	case encoding == "skiplist":
-		elements = store.ZSetOf(n).Len()
-	default:
+	data := store.DataOf(n)
+	if encoding := data.Encoding(); encoding != "hashtable" && encoding != "skiplist" {
 		return errNotHashTable
 	}
-	return resp.Verbatim(fmt.Sprintf(" number of elements: %d\n bytes: %d\n", elements, store.ValueBytes(n)))
+	return resp.Verbatim(fmt.Sprintf(" number of elements: %d\n bytes: %d\n", data.Len(), store.ValueBytes(n)))
 }
 
 // DEBUG POPULATE count [prefix [size]]

@@ -179,7 +179,7 @@ func (l *loader) snapshot(f io.ReaderAt, size int64, alone bool) (rdb.Summary, e
 	nowMs := s.clock.NowUs() / 1000
 	expires := alone && len(s.cfg.Strings("replicaof")) != 2
 	h := rdb.Handler{
-		Key: func(db int, key []byte, expireAtMs int64, value any) error {
+		Key: func(db int, key []byte, expireAtMs int64, value store.Value) error {
 			if s.loads.canceled.Load() {
 				return ErrClosing
 			}
@@ -235,7 +235,7 @@ func explainUnsupported(err error) error {
 }
 
 // put stores a key of a snapshot.
-func (l *loader) put(db int, key []byte, value any, expireAtMs int64) error {
+func (l *loader) put(db int, key []byte, value store.Value, expireAtMs int64) error {
 	shard := store.ShardOf(key)
 	l.lock(shard)
 	defer l.unlock(shard)

@@ -99,7 +99,7 @@ func (l *loader) check(f io.ReaderAt, size int64, at History, progressed func())
 	var named History
 	o := s.readOptions()
 	sum, err := rdb.Read(f, size, o, rdb.Handler{
-		Key: func(int, []byte, int64, any) error {
+		Key: func(int, []byte, int64, store.Value) error {
 			if s.loads.canceled.Load() {
 				return ErrClosing
 			}

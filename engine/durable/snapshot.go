@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/persist/rdb"
 	"github.com/zlimit/zlimit/store"
 )
@@ -15,8 +14,10 @@ type Key struct {
 	DB         int
 	Name       string
 	ExpireAtMs int64 // unix milliseconds; 0: never
-	Value      any   // as commands.Freeze returns it, never a PendingCopy
+	Value      store.Value
 
+	// pending, if not nil, makes a copy that takes the place of Value.
+	pending store.PendingCopy
 	// encoded, if not nil, takes the place of Name, ExpireAtMs and Value.
 	encoded []byte
 }
@@ -92,11 +93,11 @@ func (s *Storage) snapshot(
 	var failed error
 	complete := s.walk(sn, stop, func() {
 		for _, k := range preserved.drain() {
-			if view, ok := k.Value.(commands.PendingCopy); ok {
-				if !s.completeView(view, stop) {
+			if k.pending != nil {
+				if !s.complete(k.pending, stop) {
 					return
 				}
-				k.Value = view.Value()
+				k.Value = k.pending.Value().(store.Value)
 			}
 			if failed != nil {
 				continue
@@ -141,16 +142,16 @@ func (s *Storage) walk(sn *store.Snapshot, stop <-chan struct{}, between func())
 	return true
 }
 
-// completeView copies the rest of a value. It reports false if stop is closed
+// complete copies the rest of a value. It reports false if stop is closed
 // before. While it waits for a shard it holds those below, so others wait for
 // those as behind any command of all shards; behind a script past
 // busy-reply-threshold they answer BUSY.
-func (s *Storage) completeView(view commands.PendingCopy, stop <-chan struct{}) bool {
+func (s *Storage) complete(pending store.PendingCopy, stop <-chan struct{}) bool {
 	for more := true; more; {
 		if isClosed(stop) || !s.store.LockOrCancel(store.AllShards, stop) {
 			return false
 		}
-		more = view.Step(viewSlice)
+		more = pending.Step(viewSlice)
 		s.store.Unlock(store.AllShards)
 		runtime.Gosched()
 	}
@@ -186,7 +187,8 @@ func (p *preservedKeys) add(db int, n *store.Node) {
 		q.keys = append(q.keys, k)
 		return
 	}
-	k.Name, k.ExpireAtMs, k.Value = n.Key(), at, commands.Freeze(store.DataOf(n))
+	k.Name, k.ExpireAtMs = n.Key(), at
+	k.Value, k.pending = store.Freeze(store.DataOf(n))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue.keys = append(p.queue.keys, k)

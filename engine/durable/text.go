@@ -2,18 +2,13 @@ package durable
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"strconv"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/persist/aof"
-	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
-	"github.com/zlimit/zlimit/store/hash"
-	"github.com/zlimit/zlimit/store/list"
-	"github.com/zlimit/zlimit/store/set"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // itemsPerCommand is how many elements one command of a rewritten log adds, as in
@@ -51,7 +46,6 @@ type textWriter struct {
 	begun bool
 	db    int
 	group effects.Group
-	args  [][]byte
 	text  []byte
 }
 
@@ -69,12 +63,17 @@ func (t *textWriter) preamble(pre preamble) {
 
 // add adds one command, apart from those before it.
 func (t *textWriter) add(db int, name string, args ...[]byte) {
-	t.group.Separate()
-	t.group.Begin(db, len(args)+1)
-	t.group.Text(name)
+	t.begin(db, name, len(args))
 	for _, a := range args {
 		t.group.Bytes(a)
 	}
+}
+
+// begin begins a command with that many arguments after its name.
+func (t *textWriter) begin(db int, name string, args int) {
+	t.group.Separate()
+	t.group.Begin(db, args+1)
+	t.group.Text(name)
 }
 
 func (t *textWriter) flush() error {
@@ -84,58 +83,40 @@ func (t *textWriter) flush() error {
 	return err
 }
 
-// key writes one key.
+// builders has the command that builds a value of each type from its elements.
+var builders = [store.NumTypes]struct {
+	command    string
+	words      int  // of an element
+	scoreFirst bool // before the member
+}{
+	store.TypeString: {command: "SET", words: 1},
+	store.TypeList:   {command: "RPUSH", words: 1},
+	store.TypeSet:    {command: "SADD", words: 1},
+	store.TypeZSet:   {command: "ZADD", words: 2, scoreFirst: true},
+	store.TypeHash:   {command: "HSET", words: 2},
+}
+
+// key writes one key, with itemsPerCommand elements in each command.
 func (t *textWriter) key(k Key) error {
 	name := []byte(k.Name)
-	switch v := k.Value.(type) {
-	case *store.String:
-		t.add(k.DB, "SET", name, v.Bytes(nil))
-	case *list.List:
-		t.items(k.DB, "RPUSH", name, 1, func(yield func(...[]byte)) {
-			v.Ascend(0, func(item string) bool {
-				yield([]byte(item))
-				return true
-			})
-		})
-	case *set.Set:
-		t.items(k.DB, "SADD", name, 1, func(yield func(...[]byte)) {
-			for m := range v.All() {
-				yield(m.AppendText(nil))
-			}
-		})
-	case *hash.Hash:
-		t.items(k.DB, "HSET", name, 2, func(yield func(...[]byte)) {
-			v.All(func(field, value []byte) bool {
-				yield(bytes.Clone(field), bytes.Clone(value))
-				return true
-			})
-		})
-	case *zset.Set:
-		t.items(k.DB, "ZADD", name, 2, func(yield func(...[]byte)) {
-			v.Ascend(0, func(e zset.Entry) bool {
-				yield(resp.AppendFloat(nil, e.Score), e.AppendMember(nil))
-				return true
-			})
-		})
+	by := &builders[store.TypeOf(k.Value)]
+	n := 0
+	for elem, with := range commands.Elements(k.Value) {
+		if n%itemsPerCommand == 0 {
+			t.begin(k.DB, by.command, 1+by.words*min(k.Value.Len()-n, itemsPerCommand))
+			t.group.Bytes(name)
+		}
+		n++
+		if by.scoreFirst {
+			elem, with = with, elem
+		}
+		t.group.Bytes(elem)
+		if by.words == 2 {
+			t.group.Bytes(with)
+		}
 	}
 	if k.ExpireAtMs != 0 {
 		t.add(k.DB, "PEXPIREAT", name, strconv.AppendInt(nil, k.ExpireAtMs, 10))
 	}
 	return t.flush()
-}
-
-// items writes the elements of a collection, itemsPerCommand in each command. all
-// calls its argument with the args words of each element.
-func (t *textWriter) items(db int, name string, key []byte, args int, all func(yield func(...[]byte))) {
-	t.args = append(t.args[:0], key)
-	all(func(item ...[]byte) {
-		t.args = append(t.args, item...)
-		if len(t.args) > args*itemsPerCommand {
-			t.add(db, name, t.args...)
-			t.args = t.args[:1]
-		}
-	})
-	if len(t.args) > 1 {
-		t.add(db, name, t.args...)
-	}
 }

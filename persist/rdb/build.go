@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/decimal"
 	"github.com/zlimit/zlimit/store/hash"
 	"github.com/zlimit/zlimit/store/list"
@@ -44,7 +45,7 @@ func (b *builder) begin(typ byte) {
 
 // end returns the value. Redis keeps a pack unless it has too many elements; it checks
 // element lengths only for elements that come one by one.
-func (b *builder) end() (any, error) {
+func (b *builder) end() (store.Value, error) {
 	l := b.limits
 	if b.packed {
 		l.HashValue, l.ZSetValue = math.MaxInt64, math.MaxInt64

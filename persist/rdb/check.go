@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/zlimit/zlimit/store"
 )
 
 // Check decodes a whole file and reports to w as redis-check-rdb does. nowMs is the
@@ -16,7 +18,7 @@ func Check(w io.Writer, name string, f io.ReaderAt, size, nowMs int64) error {
 	limits := Limits{math.MaxInt32, math.MaxInt32, math.MaxInt32, math.MaxInt32, math.MaxInt32}
 	var foreign []string
 	r := newDecodingFile(f, size, ReadOptions{Limits: limits, Skip: true}, Handler{
-		Key: func(_ int, _ []byte, expireAtMs int64, _ any) error {
+		Key: func(_ int, _ []byte, expireAtMs int64, _ store.Value) error {
 			if expireAtMs != 0 && expireAtMs < nowMs {
 				expired++
 			}

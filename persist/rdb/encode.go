@@ -2,7 +2,6 @@ package rdb
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -22,50 +21,39 @@ const packLimit = 4096
 // element: Redis' list-max-listpack-size -2.
 const nodeSize = 8 << 10
 
-// typeOf returns the type that a value is written as, which follows its encoding.
-func typeOf(value any) byte {
-	switch v := value.(type) {
-	case *store.String:
-		return typeString
-	case *list.List:
-		return typeListQuicklist2
-	case *set.Set:
-		if v.IsIntset() {
-			return typeSetIntset
-		}
-		return typeSet
-	case *hash.Hash:
-		if v.IsListpack() && v.Len() <= packLimit {
-			return typeHashListpack
-		}
-		return typeHash
-	case *zset.Set:
-		if v.IsListpack() && v.Len() <= packLimit {
-			return typeZSetListpack
-		}
-		return typeZSet2
-	}
-	panic(fmt.Sprintf("rdb: %T is not a value of the keyspace", value))
+// A typeRow is how the values of a type are written.
+type typeRow struct {
+	typ    func(v store.Value) byte // follows its encoding
+	encode func(e *encoder, v store.Value)
 }
 
-// value appends a value without its type.
-func (e *encoder) value(value any) {
-	switch v := value.(type) {
-	case *store.String:
-		if n, ok := v.Int(); ok {
-			e.int(n)
-			return
-		}
-		e.text(v.Bytes(nil))
-	case *list.List:
-		e.list(v)
-	case *set.Set:
-		e.set(v)
-	case *hash.Hash:
-		e.hash(v)
-	case *zset.Set:
-		e.zset(v)
+var types = [store.NumTypes]typeRow{
+	store.TypeString: rowOf(func(*store.String) byte { return typeString }, (*encoder).stringValue),
+	store.TypeList:   rowOf(func(*list.List) byte { return typeListQuicklist2 }, (*encoder).list),
+	store.TypeSet:    rowOf(setType, (*encoder).set),
+	store.TypeZSet:   rowOf(zsetType, (*encoder).zset),
+	store.TypeHash:   rowOf(hashType, (*encoder).hash),
+}
+
+func rowOf[V store.Value](typ func(V) byte, encode func(*encoder, V)) typeRow {
+	return typeRow{
+		func(v store.Value) byte { return typ(v.(V)) },
+		func(e *encoder, v store.Value) { encode(e, v.(V)) },
 	}
+}
+
+// typeOf returns the type that a value is written as.
+func typeOf(v store.Value) byte { return types[store.TypeOf(v)].typ(v) }
+
+// value appends a value without its type.
+func (e *encoder) value(v store.Value) { types[store.TypeOf(v)].encode(e, v) }
+
+func (e *encoder) stringValue(s *store.String) {
+	if n, ok := s.Int(); ok {
+		e.int(n)
+		return
+	}
+	e.text(s.Bytes(nil))
 }
 
 func (e *encoder) list(l *list.List) {
@@ -114,6 +102,13 @@ func (e *encoder) packed() {
 	}
 }
 
+func setType(s *set.Set) byte {
+	if s.IsIntset() {
+		return typeSetIntset
+	}
+	return typeSet
+}
+
 func (e *encoder) set(s *set.Set) {
 	if s.IsIntset() {
 		e.intset(s)
@@ -154,8 +149,15 @@ func (e *encoder) intset(s *set.Set) {
 	e.text(b)
 }
 
+func hashType(h *hash.Hash) byte {
+	if h.IsListpack() && h.Len() <= packLimit {
+		return typeHashListpack
+	}
+	return typeHash
+}
+
 func (e *encoder) hash(h *hash.Hash) {
-	if typeOf(h) == typeHash {
+	if hashType(h) == typeHash {
 		e.length(h.Len())
 		h.All(func(field, value []byte) bool {
 			e.text(field)
@@ -174,8 +176,15 @@ func (e *encoder) hash(h *hash.Hash) {
 	e.packed()
 }
 
+func zsetType(s *zset.Set) byte {
+	if s.IsListpack() && s.Len() <= packLimit {
+		return typeZSetListpack
+	}
+	return typeZSet2
+}
+
 func (e *encoder) zset(s *zset.Set) {
-	if typeOf(s) == typeZSetListpack {
+	if zsetType(s) == typeZSetListpack {
 		e.pack.reset()
 		s.Ascend(0, func(entry zset.Entry) bool {
 			e.packEntry(entry)

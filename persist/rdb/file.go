@@ -281,7 +281,7 @@ func (f *file) keyOf(typ byte) error {
 	if f.decoder == nil {
 		err = f.validator.value(typ)
 	} else {
-		var value any
+		var value store.Value
 		if value, err = f.decoder.value(typ); err == nil && f.handler.Key != nil {
 			return f.handlerError(f.handler.Key(int(f.db), f.at.key, expireAtMs, value))
 		}

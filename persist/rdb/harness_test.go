@@ -111,7 +111,7 @@ func (k *keyspace) write(t *testing.T, w io.Writer, o rdb.WriterOptions, functio
 func (k *keyspace) read(file []byte, o rdb.ReadOptions) (rdb.Summary, error) {
 	o.Limits = limits
 	return rdb.Read(bytes.NewReader(file), int64(len(file)), o, rdb.Handler{
-		Key: func(db int, key []byte, expireAtMs int64, value any) error {
+		Key: func(db int, key []byte, expireAtMs int64, value store.Value) error {
 			n := k.ctx.Store.DB(db).Put(key, value)
 			if expireAtMs != 0 {
 				k.ctx.Store.DB(db).ExpireAt(n, expireAtMs)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/zlimit/zlimit/persist/dump"
+	"github.com/zlimit/zlimit/store"
 )
 
 // Limits holds the directives that decide the encoding of a value being read:
@@ -31,7 +32,7 @@ type ReadOptions struct {
 type Handler struct {
 	// Key receives a key and its value. key is valid until Key returns, and value may
 	// be kept. expireAtMs is 0 without a deadline, and may be long past.
-	Key      func(db int, key []byte, expireAtMs int64, value any) error
+	Key      func(db int, key []byte, expireAtMs int64, value store.Value) error
 	Function func(code string) error
 	Aux      func(name, value string) error
 	// Sizes receives the number of keys of a database, and of those with a deadline. It

@@ -179,7 +179,7 @@ func TestHandler(t *testing.T) {
 	var events []string
 	say := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
 	h := rdb.Handler{
-		Key: func(db int, key []byte, at int64, value any) error {
+		Key: func(db int, key []byte, at int64, value store.Value) error {
 			say("%d %s %d %s", db, key, at, value.(*store.String).Bytes(nil))
 			return nil
 		},
@@ -201,7 +201,7 @@ func TestHandler(t *testing.T) {
 
 	refuse := errors.New("no")
 	for _, h := range []rdb.Handler{
-		{Key: func(int, []byte, int64, any) error { return refuse }},
+		{Key: func(int, []byte, int64, store.Value) error { return refuse }},
 		{Function: func(string) error { return refuse }},
 		{Aux: func(string, string) error { return refuse }},
 	} {
@@ -313,7 +313,7 @@ func TestWriterErrorIsSticky(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrShortWrite)
 	require.ErrorIs(t, w.Key(0, "k", 0, store.NewInt(1)), io.ErrShortWrite)
 	require.ErrorIs(t, w.Close(), io.ErrShortWrite)
-	require.Panics(t, func() { _ = w.Key(0, "k", 0, 5) })
+	require.Panics(t, func() { _ = w.Key(0, "k", 0, nil) })
 }
 
 // TestDamaged: a changed bit, a lost byte and one too many are seen by the checksum alone, whatever Read

@@ -7,30 +7,15 @@ import (
 
 	"github.com/zlimit/zlimit/persist/dump"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/hash"
-	"github.com/zlimit/zlimit/store/list"
-	"github.com/zlimit/zlimit/store/set"
-	"github.com/zlimit/zlimit/store/zset"
 )
 
 // Large reports whether DUMP should write a value in pieces. It is false for values
 // whose type depends on whether they are a listpack, which a frozen value does not
 // know.
-func Large(value any) bool {
+func Large(value store.Value) bool {
 	const bytes = 64 << 10
-	switch v := value.(type) {
-	case *store.String:
-		return v.Size() > bytes
-	case *list.List:
-		return v.Len() > packLimit
-	case *set.Set:
-		return v.Len() > packLimit
-	case *hash.Hash:
-		return v.Len() > packLimit
-	case *zset.Set:
-		return v.Len() > packLimit
-	}
-	return false
+	s, ok := value.(*store.String)
+	return ok && s.Size() > bytes || value.Len() > packLimit
 }
 
 // A Payload writes the DUMP payload of a value, which must not change meanwhile. The
@@ -49,10 +34,10 @@ func NewPayload(compress bool) *Payload {
 }
 
 // Size returns the number of bytes that Write will write.
-func (p *Payload) Size(value any) int { return p.enc.size(value) }
+func (p *Payload) Size(value store.Value) int { return p.enc.size(value) }
 
 // Write writes the payload to w in pieces of about 64 KiB.
-func (p *Payload) Write(w io.Writer, value any) error {
+func (p *Payload) Write(w io.Writer, value store.Value) error {
 	e := &p.enc
 	e.begin(w, true)
 	e.byte(typeOf(value))
@@ -66,7 +51,7 @@ func (p *Payload) Write(w io.Writer, value any) error {
 }
 
 // size returns the size of a payload. It discards the encoder's buffer.
-func (e *encoder) size(value any) int {
+func (e *encoder) size(value store.Value) int {
 	e.begin(discard{}, false)
 	e.byte(typeOf(value))
 	e.value(value)

@@ -28,14 +28,14 @@ func (p *portions) Write(b []byte) (int, error) {
 }
 
 // largeValues returns values that DUMP writes in pieces.
-func largeValues() map[string]any {
+func largeValues() map[string]store.Value {
 	hits, scores, texts := &zset.Set{}, &zset.Set{}, &list.List{}
 	for i := range 20_000 {
 		hits.Add([]byte(strconv.Itoa(1_700_000_000_000_000+7*i)), float64(1_700_000_000_000_000+7*i))
 		scores.Add([]byte(fmt.Sprint("member:", i)), float64(i)/3)
 		texts.PushBack([]byte(strings.Repeat(strconv.Itoa(i), 10)))
 	}
-	return map[string]any{
+	return map[string]store.Value{
 		"log": hits, "tree": scores, "list": texts,
 		"alike": store.NewString([]byte(strings.Repeat("abcdef", 50_000))),
 		"noise": store.NewString(noise(300_000)),
@@ -61,13 +61,8 @@ func TestPayloadInPieces(t *testing.T) {
 				require.True(t, rdb.Large(value))
 				want := new(rdb.Dumper).Dump(value, compress)
 				frozen := value
-				switch v := value.(type) {
-				case *zset.Set:
-					frozen = v.Freeze()
-				case *list.List:
-					frozen = v.Freeze()
-				case *store.String:
-					frozen = v.Freeze()
+				if !store.TypeOf(value).FreezesInSteps() {
+					frozen, _ = store.Freeze(value)
 				}
 				p := rdb.NewPayload(compress)
 				require.Equal(t, len(want), p.Size(frozen))

@@ -16,7 +16,7 @@ type Dumper struct {
 
 // Dump returns a value as in a file, without a key and with a footer. compress is
 // rdbcompression. The result is valid until the next call.
-func (d *Dumper) Dump(value any, compress bool) []byte {
+func (d *Dumper) Dump(value store.Value, compress bool) []byte {
 	e := &d.enc
 	if e.lzf = nil; compress {
 		if d.lzf == nil {
@@ -42,7 +42,7 @@ const keptDump = 64 << 10
 
 // Restore decodes a payload of DUMP and validates all of it. Errors wrap ErrFooter, for
 // a bad footer or a newer version, ErrCorrupt or ErrUnsupported.
-func Restore(payload []byte, l Limits) (value any, err error) {
+func Restore(payload []byte, l Limits) (value store.Value, err error) {
 	body, err := dump.Open(payload)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func Convert(payload []byte) ([]byte, error) {
 }
 
 // decode decodes a payload without its footer.
-func decode(body []byte, l Limits) (value any, err error) {
+func decode(body []byte, l Limits) (value store.Value, err error) {
 	d := newDecoder(l)
 	d.validator.src.reset(body)
 	typ, err := d.validator.src.byte()
@@ -112,7 +112,7 @@ func newDecoder(l Limits) *decoder {
 }
 
 // value reads a value of the type, or returns ErrUnsupported.
-func (d *decoder) value(typ byte) (any, error) {
+func (d *decoder) value(typ byte) (store.Value, error) {
 	if !supported(typ) {
 		return nil, unsupported(typ)
 	}

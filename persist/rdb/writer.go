@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/zlimit/zlimit/persist/dump"
+	"github.com/zlimit/zlimit/store"
 )
 
 // A Field is an auxiliary field at the head of a file.
@@ -79,7 +80,7 @@ func (w *Writer) Sizes(db, keys, expiring int) error {
 // Key writes a key with its value: a *store.String, *list.List, *set.Set, *hash.Hash or
 // *zset.Set, which must not change during the call. expireAtMs is its deadline in unix
 // milliseconds, or 0.
-func (w *Writer) Key(db int, key string, expireAtMs int64, value any) error {
+func (w *Writer) Key(db int, key string, expireAtMs int64, value store.Value) error {
 	w.selectDB(db)
 	w.enc.key(key, expireAtMs, value)
 	return w.done()
@@ -133,7 +134,7 @@ func NewKeyEncoder(compress bool) *KeyEncoder {
 }
 
 // Append appends a key to dst as Writer.Key writes it.
-func (k *KeyEncoder) Append(dst []byte, key string, expireAtMs int64, value any) []byte {
+func (k *KeyEncoder) Append(dst []byte, key string, expireAtMs int64, value store.Value) []byte {
 	e := &k.enc
 	e.buf = dst
 	e.key(key, expireAtMs, value)
@@ -142,7 +143,7 @@ func (k *KeyEncoder) Append(dst []byte, key string, expireAtMs int64, value any)
 }
 
 // key appends a key with its deadline, type and value.
-func (e *encoder) key(key string, expireAtMs int64, value any) {
+func (e *encoder) key(key string, expireAtMs int64, value store.Value) {
 	if expireAtMs != 0 {
 		e.byte(opExpireMs)
 		e.buf = binary.LittleEndian.AppendUint64(e.buf, uint64(expireAtMs))

@@ -18,3 +18,11 @@ func (h *Hash) NoteEncoding(maxEntries, maxValue int64) {
 // IsListpack reports whether Redis would still store the hash as a listpack, according to the calls of
 // NoteEncoding.
 func (h *Hash) IsListpack() bool { return h.flags&flagHashtable == 0 }
+
+// Encoding returns the reply of OBJECT ENCODING.
+func (h *Hash) Encoding() string {
+	if h.IsListpack() {
+		return "listpack"
+	}
+	return "hashtable"
+}

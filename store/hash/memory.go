@@ -11,8 +11,8 @@ var (
 	tableBytes = alloc.Pointers(int(unsafe.Sizeof(table{})))
 )
 
-// Bytes returns the memory of the hash in bytes, itself included, in constant time.
-func (h *Hash) Bytes() int64 {
+// Memory returns the memory of the hash in bytes, itself included, in constant time.
+func (h *Hash) Memory() int64 {
 	if h.large != nil {
 		return hashBytes + tableBytes + h.large.fields.Bytes() + h.large.valueBytes
 	}

@@ -6,13 +6,16 @@ import (
 	"github.com/zlimit/zlimit/store/alloc"
 )
 
-// Bytes returns the memory of the list in bytes, itself included.
-func (l *List) Bytes() int64 { return listBytes + l.bytes }
+// Memory returns the memory of the list in bytes, itself included.
+func (l *List) Memory() int64 { return listBytes + l.bytes }
 
 var (
 	listBytes  = alloc.Pointers(int(unsafe.Sizeof(List{})))
 	chunkBytes = alloc.Pointers(int(unsafe.Sizeof(chunk{})))
 )
+
+// Encoding returns the reply of OBJECT ENCODING, of any size: only Redis 7.2 has listpacks for small lists.
+func (l *List) Encoding() string { return "quicklist" }
 
 // arrayBytes returns the memory of an array of n elements, without the elements.
 func arrayBytes(n int) int64 { return alloc.Pointers(n * int(unsafe.Sizeof(""))) }

@@ -11,8 +11,8 @@ var (
 	tableBytes = alloc.Pointers(int(unsafe.Sizeof(table{})))
 )
 
-// Bytes returns the memory of the set in bytes, itself included, in constant time.
-func (s *Set) Bytes() int64 {
+// Memory returns the memory of the set in bytes, itself included, in constant time.
+func (s *Set) Memory() int64 {
 	if s.table != nil {
 		return setBytes + tableBytes + s.table.Bytes()
 	}

@@ -30,6 +30,14 @@ func (s *Set) Len() int {
 // IsIntset reports whether the set is an intset. A set that stopped being one does not become one again.
 func (s *Set) IsIntset() bool { return s.table == nil }
 
+// Encoding returns the reply of OBJECT ENCODING.
+func (s *Set) Encoding() string {
+	if s.IsIntset() {
+		return "intset"
+	}
+	return "hashtable"
+}
+
 // Contains reports whether text is a member. It does not allocate.
 func (s *Set) Contains(text []byte) bool {
 	if s.table != nil {

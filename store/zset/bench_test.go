@@ -32,7 +32,7 @@ func BenchmarkSlide(b *testing.B) {
 				s.AppendRun(s.Newest()+gap/2+int64(i*7919%gap), 1)
 				i++
 			}
-			b.ReportMetric(float64(s.Bytes())/float64(n), "bytes/unit")
+			b.ReportMetric(float64(s.Memory())/float64(n), "bytes/unit")
 		})
 	}
 }

@@ -15,13 +15,13 @@ func TestLogMemory(t *testing.T) {
 	require.Equal(t, uintptr(24), unsafe.Sizeof(Set{}))
 	one := new(Set)
 	one.AppendRun(1_700_000_000_000_000, 1)
-	require.Equal(t, int64(24), one.Bytes())
+	require.Equal(t, int64(24), one.Memory())
 	for _, c := range []struct {
 		n          int
 		bytesAUnit float64
 	}{{10, 8}, {100, 12}, {1_000, 4}, {10_000, 4}, {1_000_000, 4}} {
 		s := logOf(c.n)
-		got := float64(s.Bytes()) / float64(c.n)
+		got := float64(s.Memory()) / float64(c.n)
 		t.Logf("%d units: %.2f bytes a unit", c.n, got)
 		require.LessOrEqual(t, got, c.bytesAUnit, "%d units", c.n)
 		sets := make([]*Set, max(1, 100_000/c.n))
@@ -35,7 +35,7 @@ func TestLogMemory(t *testing.T) {
 	}
 	var run Set
 	run.AppendRun(1_700_000_000_000_000, 1_000_000)
-	require.LessOrEqual(t, run.Bytes(), int64(64))
+	require.LessOrEqual(t, run.Memory(), int64(64))
 }
 
 // Scattered changes must not leave many small blocks, and an expired window must release its memory.
@@ -47,20 +47,20 @@ func TestLogMemoryAfterChange(t *testing.T) {
 		s.RemoveByRank(r, r+1)
 	}
 	require.NoError(t, s.check())
-	require.Less(t, float64(s.Bytes())/2_000, 8.0)
+	require.Less(t, float64(s.Memory())/2_000, 8.0)
 
 	var late Set
 	for _, i := range rng.Perm(20_000) {
 		addNumber(&late, 1_700_000_000_000_000+int64(i)*gap)
 	}
 	require.NoError(t, late.check())
-	require.Less(t, float64(late.Bytes())/20_000, 5.0)
+	require.Less(t, float64(late.Memory())/20_000, 5.0)
 
 	s = logOf(200_000)
 	s.DropThrough(s.UnitAt(s.Len() - 300))
-	require.Less(t, s.Bytes(), int64(6_000))
+	require.Less(t, s.Memory(), int64(6_000))
 	s.DropThrough(s.UnitAt(s.Len() - 3))
-	require.Less(t, s.Bytes(), int64(120))
+	require.Less(t, s.Memory(), int64(120))
 }
 
 func TestLogAllocations(t *testing.T) {

@@ -32,3 +32,11 @@ func (s *Set) NoteSort() { s.flags |= flagSkiplist }
 // IsListpack reports whether Redis would still store the set as a listpack, according to the calls of
 // NoteEncoding and NoteSort.
 func (s *Set) IsListpack() bool { return s.flags&flagSkiplist == 0 }
+
+// Encoding returns the reply of OBJECT ENCODING.
+func (s *Set) Encoding() string {
+	if s.IsListpack() {
+		return "listpack"
+	}
+	return "skiplist"
+}

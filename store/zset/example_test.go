@@ -63,7 +63,7 @@ func ExampleSet_AppendRun() {
 	var s zset.Set
 	s.AppendRun(1_700_000_000_000_000, 1_000_000) // one call with COST 1000000
 	s.AppendRun(1_700_000_002_000_000, 1)
-	fmt.Println(s.Len(), s.UnitAt(999_999), s.Bytes() < 100)
+	fmt.Println(s.Len(), s.UnitAt(999_999), s.Memory() < 100)
 	fmt.Println(s.DropThrough(1_700_000_000_000_009), s.Len())
 	// Output:
 	// 1000001 1700000000999999 true

@@ -19,10 +19,10 @@ var (
 	leafBytes = alloc.Pointers(int(unsafe.Sizeof(leaf{}))) + 2*int64(unsafe.Sizeof(leafRef{})) + 2*8
 )
 
-// Bytes returns the memory of the set in bytes, itself included, in constant time.
-func (s *Set) Bytes() int64 { return SetBytes + s.BodyBytes() }
+// Memory returns the memory of the set in bytes, itself included, in constant time.
+func (s *Set) Memory() int64 { return SetBytes + s.BodyBytes() }
 
-// BodyBytes is Bytes without the Set itself.
+// BodyBytes is Memory without the Set itself.
 func (s *Set) BodyBytes() int64 {
 	switch s.kind {
 	case kindBlock:

@@ -188,7 +188,7 @@ func TestPackedMemory(t *testing.T) {
 		}
 	}
 	heap := float64(heapNow()-before) / float64(len(sets)*len(members))
-	got := float64(sets[0].Bytes()) / float64(len(members))
+	got := float64(sets[0].Memory()) / float64(len(members))
 	t.Logf("%.1f bytes a member of 22 bytes, the runtime says %.1f", got, heap)
 	require.InEpsilon(t, got, heap, 0.2)
 	require.Less(t, heap, 30.0)
@@ -208,7 +208,7 @@ func TestTreeMemory(t *testing.T) {
 			}
 			heap := float64(heapNow()-before) / float64(len(sets)*n)
 			runtime.KeepAlive(members)
-			got := float64(sets[0].Bytes()) / float64(n)
+			got := float64(sets[0].Memory()) / float64(n)
 			t.Logf("%d members of 22 bytes, shuffled %v: %.1f bytes each, the runtime says %.1f",
 				n, shuffled, got, heap)
 			require.InEpsilon(t, got, heap, 0.2)

@@ -42,7 +42,7 @@ const partBytes = 2 * int64(unsafe.Sizeof(part{})+unsafe.Sizeof(uintptr(0))) // 
 func (r *rest) bytes() int64 {
 	size := int64(len(r.parts)) * partBytes
 	if r.log != nil {
-		size += r.log.Bytes()
+		size += r.log.Memory()
 	}
 	return size
 }
