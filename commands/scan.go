@@ -116,7 +116,7 @@ func scanShards(c *Ctx, args [][]byte) store.ShardSet {
 	if c == nil || refusal.IsError() {
 		return store.AllShards
 	}
-	return store.ShardSet(1) << (cursor % store.NumShards)
+	return store.OneShard(int(cursor % store.NumShards))
 }
 
 // A scanPage collects the elements that one call of HSCAN, SSCAN or ZSCAN returns.

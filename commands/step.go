@@ -1,9 +1,6 @@
 package commands
 
-import (
-	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/store"
-)
+import "github.com/zlimit/zlimit/resp"
 
 // A Stepper runs a part of a command of the flag Stepwise with one shard locked. It
 // returns the error reply if that is impossible now, or resp.None.
@@ -16,7 +13,7 @@ type Stepper interface {
 // clients wait for a part of a long walk only. If it returns an error, the command
 // returns it.
 func (c *Ctx) Step(shard int, fn func()) resp.Value {
-	if c.Unheld&(store.ShardSet(1)<<shard) == 0 {
+	if !c.Unheld.Has(shard) {
 		fn()
 		return resp.None
 	}

@@ -144,7 +144,7 @@ func (e *Engine) tickDoctor() {
 	for range doctorShards {
 		shard := e.doctorAt
 		e.doctorAt = (e.doctorAt + 1) % store.NumShards
-		if one := store.ShardSet(1) << shard; e.store.TryLock(one) {
+		if one := store.OneShard(shard); e.store.TryLock(one) {
 			e.doctor.Sweep(e.store, shard, e.clock.NowUs()/1000)
 			e.store.Unlock(one)
 		}

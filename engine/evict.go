@@ -189,7 +189,7 @@ func (v *eviction) settle(nowUs int64) {
 // evictStep makes some room in a shard or in another one, and reports whether it did.
 func (e *Engine) evictStep(g *effects.Group, policy *store.Eviction, shard int) bool {
 	other := (shard + 1 + rand.IntN(store.NumShards-1)) % store.NumShards
-	held := store.ShardSet(1)<<shard | store.ShardSet(1)<<other
+	held := store.OneShard(shard) | store.OneShard(other)
 	if !e.store.LockOrCancel(held, e.scripts.BusyChange()) {
 		return false
 	}

@@ -105,7 +105,7 @@ func (e *Engine) largestBuffers() (input, output int) {
 // all of them already. busy is a script past busy-reply-threshold that holds one.
 func (e *Engine) keyspaceFigures(c *commands.Ctx) (f store.Figures, busy *scripting.Busy) {
 	for i := range store.NumShards {
-		one := store.ShardSet(1) << i
+		one := store.OneShard(i)
 		if c.Unheld&one == 0 {
 			e.store.AddFigures(&f, i)
 			continue
@@ -124,7 +124,7 @@ func (e *Engine) keyspaceFigures(c *commands.Ctx) (f store.Figures, busy *script
 // busy-reply-threshold is in the way.
 func (e *Engine) Keys() (n int, ok bool) {
 	for shard := range store.NumShards {
-		one := store.ShardSet(1) << shard
+		one := store.OneShard(shard)
 		if !e.store.LockOrCancel(one, e.scripts.BusyChange()) {
 			return 0, false
 		}

@@ -68,7 +68,7 @@ func (e *Engine) countPrefixStep(y *store.Yielder) (more bool) {
 	if !more {
 		return false
 	}
-	held := store.ShardSet(1) << shard
+	held := store.OneShard(shard)
 	if !e.store.LockOrCancel(held, e.scripts.BusyChange()) {
 		return false
 	}

@@ -69,7 +69,7 @@ func (e *Engine) reclaimSome() {
 // reclaimStep locks one shard and reclaims a few keys, or does a little of what changes of large values have
 // left to do. A shard that a script past busy-reply-threshold holds is left for later.
 func (e *Engine) reclaimStep(g *effects.Group, shard int) (examined int, more bool) {
-	held := store.ShardSet(1) << shard
+	held := store.OneShard(shard)
 	if !e.store.LockOrCancel(held, e.scripts.BusyChange()) {
 		return 0, false
 	}

@@ -207,7 +207,7 @@ const keysPerStep = 4096
 
 // Step implements commands.Stepper.
 func (s *Session) Step(shard int, fn func()) resp.Value {
-	visited, refusal := s.step(store.ShardSet(1)<<shard, shard, fn)
+	visited, refusal := s.step(store.OneShard(shard), shard, fn)
 	s.steps.Add(visited)
 	return refusal
 }

@@ -39,7 +39,7 @@ func (db *DB) noteUnfinished(n *Node) {
 	if set := ZSetOf(n); set == nil || !set.Unfinished() {
 		return
 	}
-	unfinished := &db.store.unfinished[n.Hash()>>(hashBits-shardBits)]
+	unfinished := &db.store.unfinished[shardIndex(n.Hash())]
 	if *unfinished == nil {
 		*unfinished = make(map[*Node]*DB)
 	}
@@ -48,7 +48,7 @@ func (db *DB) noteUnfinished(n *Node) {
 
 // forgetUnfinished is called for each node that leaves its database.
 func (db *DB) forgetUnfinished(n *Node) {
-	if unfinished := db.store.unfinished[n.Hash()>>(hashBits-shardBits)]; len(unfinished) > 0 {
+	if unfinished := db.store.unfinished[shardIndex(n.Hash())]; len(unfinished) > 0 {
 		delete(unfinished, n)
 	}
 }

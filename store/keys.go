@@ -222,7 +222,7 @@ func (db *DB) ExpireAt(n *Node, atMs int64) {
 	if due := dueMs(atMs); !sh.deadlines.Covers(n.Hash(), due) {
 		sh.deadlines.Add(n.Hash(), due)
 		sh.resizeIndex()
-		db.account(n.Hash() >> (hashBits - shardBits))
+		db.account(shardIndex(n.Hash()))
 	}
 }
 
@@ -267,7 +267,7 @@ func (db *DB) tryExpire(sh *shard, n *Node) {
 // expire removes a node that is past its deadline.
 func (db *DB) expire(sh *shard, n *Node) {
 	sh.stats.Expired++
-	db.store.expired[n.Hash()>>(hashBits-shardBits)].Add(1)
+	db.store.expired[shardIndex(n.Hash())].Add(1)
 	if g := db.store.recorder(n); g != nil {
 		g.Expired(db.id, n.Key())
 	}
@@ -285,7 +285,7 @@ func (db *DB) unlink(sh *shard, n *Node) {
 	db.forgetUnfinished(n)
 	db.countUnlinked(n)
 	sh.values -= n.Value.charge().bytes()
-	db.account(n.Hash() >> (hashBits - shardBits))
+	db.account(shardIndex(n.Hash()))
 }
 
 // chargeNew adds the charge of a new node to its shard.
@@ -294,7 +294,7 @@ func (db *DB) chargeNew(sh *shard, n *Node) {
 	c := chargeFor(ValueBytes(n))
 	n.Value.setCharge(c)
 	sh.values += c.bytes()
-	db.account(n.Hash() >> (hashBits - shardBits))
+	db.account(shardIndex(n.Hash()))
 }
 
 // clearDeadline removes a node's deadline; it must have one.
@@ -325,7 +325,7 @@ func (s *Store) Reclaim(shards ShardSet, nowMs int64, limit int) (examined int, 
 			i := bits.TrailingZeros64(rest)
 			sh := &db.shards[i]
 			sh.resizeIndex()
-			db.account(uint32(i))
+			db.account(i)
 			for {
 				group, ok := sh.deadlines.Due(nowMs)
 				if !ok {

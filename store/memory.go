@@ -82,14 +82,14 @@ func (db *DB) recount(n *Node) {
 func (db *DB) Resized(n *Node) { db.recount(n) }
 
 func (db *DB) recharge(n *Node, to charge) {
-	i := n.Hash() >> (hashBits - shardBits)
+	i := shardIndex(n.Hash())
 	db.shards[i].values += to.bytes() - n.Value.charge().bytes()
 	n.Value.setCharge(to)
 	db.account(i)
 }
 
 // account adds the change of a shard's memory since the last call to the sum over all databases.
-func (db *DB) account(i uint32) {
+func (db *DB) account(i int) {
 	sh, l := &db.shards[i], &db.store.locks[i]
 	index := sh.keys.TableBytes() + sh.deadlines.Bytes()
 	if overhead := index + int64(sh.keys.Len())*nodeBytes; overhead != sh.accounted.Overhead {

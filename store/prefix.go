@@ -130,7 +130,7 @@ func (db *DB) countFlushed() {
 }
 
 func (db *DB) prefixesAt(hash uint32) *shardPrefixes {
-	return db.store.counted[hash>>(hashBits-shardBits)]
+	return db.store.counted[shardIndex(hash)]
 }
 
 // Reserve counts key, which does not exist, if every prefix of its name has room, and returns nil. The caller

@@ -20,7 +20,7 @@ func (s *Store) ReadAhead(database int, keys [][]byte) {
 	var set ShardSet
 	for i, key := range keys {
 		hashes[i] = dict.Hash(key)
-		set |= 1 << (hashes[i] >> (hashBits - shardBits))
+		set |= OneShard(shardIndex(hashes[i]))
 	}
 	if !s.TryLock(set) {
 		return

@@ -18,7 +18,7 @@ func (s *Store) Record(shards ShardSet, g *effects.Group) {
 func (s *Store) recorder(n *Node) *effects.Group { return s.recorderAt(n.Hash()) }
 
 func (s *Store) recorderAt(hash uint32) *effects.Group {
-	return s.locks[hash>>(hashBits-shardBits)].recorder
+	return s.locks[shardIndex(hash)].recorder
 }
 
 func (db *DB) record(kind effects.Kind, n *Node) {

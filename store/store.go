@@ -46,7 +46,18 @@ type ShardSet uint64
 const AllShards = ^ShardSet(0)
 
 // ShardOf returns the shard of key, in every database.
-func ShardOf(key []byte) ShardSet { return 1 << (dict.Hash(key) >> (hashBits - shardBits)) }
+func ShardOf(key []byte) ShardSet { return OneShard(ShardIndex(key)) }
+
+// OneShard returns the set of shard i.
+func OneShard(i int) ShardSet { return 1 << uint(i) }
+
+// Has reports whether shard i is in the set.
+func (set ShardSet) Has(i int) bool { return set&OneShard(i) != 0 }
+
+// ShardIndex returns the number of key's shard.
+func ShardIndex(key []byte) int { return shardIndex(dict.Hash(key)) }
+
+func shardIndex(hash uint32) int { return int(hash >> (hashBits - shardBits)) }
 
 // Store is the keyspace. Make one with New.
 type Store struct {
@@ -176,4 +187,4 @@ func (s *Store) ResetStats() {
 // ID returns the database's number.
 func (db *DB) ID() int { return db.id }
 
-func (db *DB) shardAt(hash uint32) *shard { return &db.shards[hash>>(hashBits-shardBits)] }
+func (db *DB) shardAt(hash uint32) *shard { return &db.shards[shardIndex(hash)] }

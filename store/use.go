@@ -52,7 +52,7 @@ func (db *DB) markUsed(n *Node, second uint32) {
 	if n.Stamp() == second&dict.MaxStamp && db.store.stampKind() == StampTime {
 		return
 	}
-	if !db.store.locks[n.Hash()>>(hashBits-shardBits)].noTouch {
+	if !db.store.locks[shardIndex(n.Hash())].noTouch {
 		db.stamp(n, second)
 	}
 }

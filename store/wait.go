@@ -80,7 +80,7 @@ func (db *DB) Wait(w *Waiter, keys [][]byte, target []byte) {
 		if slices.ContainsFunc(w.entries, func(e queueEntry) bool { return e.waitKey == wk }) {
 			continue // named twice
 		}
-		i := dict.Hash(k) >> (hashBits - shardBits)
+		i := shardIndex(dict.Hash(k))
 		if ws.queues[i] == nil {
 			ws.queues[i] = make(map[waitKey]*waitQueue)
 		}
@@ -91,7 +91,7 @@ func (db *DB) Wait(w *Waiter, keys [][]byte, target []byte) {
 			ws.keys.Add(1)
 		}
 		w.entries = append(w.entries, queueEntry{wk, q.waiters.PushBack(w)})
-		w.shards |= 1 << i
+		w.shards |= OneShard(i)
 	}
 	ws.waiters.Add(1)
 	if target == nil {
@@ -105,7 +105,7 @@ func (db *DB) Wait(w *Waiter, keys [][]byte, target []byte) {
 // countTarget adds by to the counts of w's target in the shards of its keys.
 func (ws *waiting) countTarget(w *Waiter, by int) {
 	for i := range ws.targets {
-		if w.shards&(1<<i) == 0 {
+		if !w.shards.Has(i) {
 			continue
 		}
 		if ws.targets[i] == nil {
@@ -124,7 +124,7 @@ func (s *Store) WaitedKeys() int64 { return s.waiting.keys.Load() }
 func (s *Store) RemoveWaiter(w *Waiter) {
 	ws := &s.waiting
 	for _, e := range w.entries {
-		queues := ws.queues[dict.HashString(e.key)>>(hashBits-shardBits)]
+		queues := ws.queues[shardIndex(dict.HashString(e.key))]
 		q := queues[e.waitKey]
 		q.waiters.Remove(e.element)
 		if q.waiters.Len() == 0 {
@@ -149,7 +149,7 @@ func (s *Store) Affected(shards ShardSet) ShardSet {
 	}
 	reach := shards
 	for i := range s.waiting.targets {
-		if shards&(1<<i) == 0 {
+		if !shards.Has(i) {
 			continue
 		}
 		for target := range s.waiting.targets[i] {
@@ -162,11 +162,11 @@ func (s *Store) Affected(shards ShardSet) ShardSet {
 // signalReady records that n's key was created, if a client waits for it.
 func (db *DB) signalReady(n *Node) {
 	if db.store.waiting.waiters.Load() > 0 {
-		db.store.waiting.addReady(n.Hash()>>(hashBits-shardBits), waitKey{db.id, n.Key()})
+		db.store.waiting.addReady(shardIndex(n.Hash()), waitKey{db.id, n.Key()})
 	}
 }
 
-func (ws *waiting) addReady(shard uint32, wk waitKey) {
+func (ws *waiting) addReady(shard int, wk waitKey) {
 	q := ws.queues[shard][wk]
 	if q == nil || q.ready {
 		return
@@ -180,7 +180,7 @@ func (s *Store) signalSwapped(id int) {
 	for i := range s.waiting.queues {
 		for wk := range s.waiting.queues[i] {
 			if wk.db == id && s.dbs[id].shards[i].keys.GetString(dict.HashString(wk.key), wk.key) != nil {
-				s.waiting.addReady(uint32(i), wk)
+				s.waiting.addReady(i, wk)
 			}
 		}
 	}
@@ -195,7 +195,7 @@ func (s *Store) DrainReady(shards ShardSet) []ReadyKey {
 	}
 	var out []ReadyKey
 	for i := range ws.ready {
-		if shards&(1<<i) == 0 || len(ws.ready[i]) == 0 {
+		if !shards.Has(i) || len(ws.ready[i]) == 0 {
 			continue
 		}
 		for _, r := range ws.ready[i] {
@@ -213,7 +213,7 @@ func (s *Store) DrainReady(shards ShardSet) []ReadyKey {
 // Waiters iterates over the waiters at a key, longest waiting first, claimed ones included.
 func (s *Store) Waiters(k ReadyKey) iter.Seq[*Waiter] {
 	return func(yield func(*Waiter) bool) {
-		q := s.waiting.queues[dict.HashString(k.Key)>>(hashBits-shardBits)][waitKey{k.DB, k.Key}]
+		q := s.waiting.queues[shardIndex(dict.HashString(k.Key))][waitKey{k.DB, k.Key}]
 		if q == nil {
 			return
 		}

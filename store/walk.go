@@ -145,7 +145,7 @@ func (db *DB) Flush() {
 		db.flushUnfinished(i)
 		sh.keys, sh.deadlines = dict.Dict[Entry]{}, expire.Index{}
 		sh.expiring, sh.deadlineSumMs, sh.values = 0, 0, 0
-		db.account(uint32(i))
+		db.account(i)
 	}
 }
 

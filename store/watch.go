@@ -57,7 +57,7 @@ func (w *Watch) Bytes() int64 {
 // Watch adds key to w.
 func (db *DB) Watch(w *Watch, key []byte, nowMs int64) {
 	hash := dict.Hash(key)
-	name, _ := db.store.watched[hash>>(hashBits-shardBits)].Put(hash, key)
+	name, _ := db.store.watched[shardIndex(hash)].Put(hash, key)
 	k := &watchedKey{watch: w, name: name, db: int32(db.id)}
 	if k.isWatched() {
 		return
@@ -107,7 +107,7 @@ func (s *Store) Unwatch(w *Watch) {
 			s.watchedKeys.Add(-1)
 		}
 		if last == 0 {
-			s.watched[name.Hash()>>(hashBits-shardBits)].Unlink(name)
+			s.watched[shardIndex(name.Hash())].Unlink(name)
 		}
 	}
 	s.watches.Add(-int64(len(w.keys)))
@@ -138,7 +138,7 @@ func (s *Store) Watchers(shards ShardSet, fn func(w *Watch)) {
 // WatchersOf calls fn for the watches of one key of database i. It requires the key's shard.
 func (s *Store) WatchersOf(i int, key []byte, fn func(w *Watch)) {
 	hash := dict.Hash(key)
-	name := s.watched[hash>>(hashBits-shardBits)].Get(hash, key)
+	name := s.watched[shardIndex(hash)].Get(hash, key)
 	if name == nil {
 		return
 	}
@@ -181,7 +181,7 @@ func (db *DB) touch(kind effects.Kind, n *Node) {
 }
 
 func (db *DB) mark(n *Node) {
-	watched := &db.store.watched[n.Hash()>>(hashBits-shardBits)]
+	watched := &db.store.watched[shardIndex(n.Hash())]
 	if watched.Len() == 0 {
 		return
 	}

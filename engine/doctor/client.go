@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"hash/maphash"
-	"math/bits"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
@@ -51,15 +50,13 @@ func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, rep
 	if len(cmd.Keys) > 0 && cmd.Keys[0].First == 1 && !cmd.Keys[0].KeyNum {
 		o.key = args[1]
 		o.hash = maphash.Bytes(cl.doctor.seed, o.key) + uint64(c.DBIndex)
-		o.shard = &cl.memory.shards[shardOf(o.key)]
+		o.shard = &cl.memory.shards[store.ShardIndex(o.key)]
 	}
 	for _, r := range interested {
 		r.observe(r, o)
 	}
 	*o = call{}
 }
-
-func shardOf(key []byte) int { return bits.TrailingZeros64(uint64(store.ShardOf(key))) }
 
 // A call is a command that has run.
 type call struct {

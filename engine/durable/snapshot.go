@@ -127,12 +127,12 @@ func (s *Storage) walk(sn *store.Snapshot, stop <-chan struct{}, between func())
 	}
 	for shard := range store.NumShards {
 		for more := true; more; {
-			if isClosed(stop) || !s.store.LockOrCancel(1<<shard, stop) {
+			if isClosed(stop) || !s.store.LockOrCancel(store.OneShard(shard), stop) {
 				sn.Abort()
 				return false
 			}
 			more = sn.Step(shard, snapshotSlice)
-			s.store.Unlock(1 << shard)
+			s.store.Unlock(store.OneShard(shard))
 			if between != nil {
 				between()
 			}

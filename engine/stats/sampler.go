@@ -53,7 +53,7 @@ const (
 // step visits a slice and returns how many keys it has visited. It reports whether
 // the round has ended, and ok false if a script past the threshold is in the way.
 func (x *Sampler) step() (visited int, ended, ok bool) {
-	shard := store.ShardSet(1) << x.shard
+	shard := store.OneShard(x.shard)
 	if !x.Store.LockOrCancel(shard, x.Busy()) {
 		return 0, false, false
 	}
@@ -65,7 +65,7 @@ func (x *Sampler) step() (visited int, ended, ok bool) {
 	if x.cursor != 0 {
 		return max(visited, sampleSlice/2), false, true // expired keys took time, too
 	}
-	if x.shard++; store.ShardSet(1)<<x.shard != 0 {
+	if x.shard++; x.shard < store.NumShards {
 		return visited, false, true
 	}
 	x.shard = 0

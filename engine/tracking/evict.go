@@ -41,7 +41,7 @@ func (t *State) Tick(keys *store.Store) {
 		if alive := t.trackers.Load() > 0; alive && !over || !alive && t.table.keys.Load() == 0 {
 			break
 		}
-		shard := store.ShardSet(1) << ((i + t.evictAt) % store.NumShards)
+		shard := store.OneShard((i + t.evictAt) % store.NumShards)
 		if !keys.TryLock(shard) {
 			continue
 		}

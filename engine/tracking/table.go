@@ -24,13 +24,10 @@ type table struct {
 	_     [112]byte
 }
 
-// shardIndex returns the number of a key's shard.
-func shardIndex(key []byte) int { return bits.TrailingZeros64(uint64(store.ShardOf(key))) }
-
 // add records that a session has read a key. The key's shard must be locked, as for
 // remove.
 func (t *table) add(key []byte, by *reader) {
-	i := shardIndex(key)
+	i := store.ShardIndex(key)
 	readers := t.shards[i][string(key)]
 	at, known := slices.BinarySearchFunc(readers, by, compareReaders)
 	if known {
@@ -48,7 +45,7 @@ func (t *table) add(key []byte, by *reader) {
 
 // remove removes a key and returns its readers, in the order of their ids.
 func (t *table) remove(key []byte) []*reader {
-	i := shardIndex(key)
+	i := store.ShardIndex(key)
 	if len(t.shards[i]) == 0 {
 		return nil
 	}
