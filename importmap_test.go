@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"limiter/httplimit":    {},
 	"server": {
 		"server/tlsconfig", root, "engine", "engine/faults", "upstream", "upstream/call",
-		"upstream/directives", "clock", "config", "logging", "persist/disk", "resp", "words",
+		"upstream/directives", "clock", "config", "logging", "persist/disk", "resp", "store/decimal", "words",
 	},
 	"server/tlsconfig": {},
 	"server/pipe":      {},

@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"github.com/tidwall/redcon"
+
+	"github.com/zlimit/zlimit/store/decimal"
 )
 
 // multibulk continues to parse the command at start. whole is false if it is
@@ -89,7 +91,7 @@ func splitLenient(b []byte, args [][]byte) [][]byte {
 	p := bytes.IndexByte(b, '\r') + 2
 	for p < len(b) {
 		e := p + bytes.IndexByte(b[p:], '\r')
-		n, _ := parseLength(b[p+1 : e])
+		n, _ := decimal.Parse(b[p+1 : e])
 		from, to := e+2, e+2+int(n)
 		args = append(args, b[from:to:to])
 		p = to + 2
@@ -105,7 +107,7 @@ func (r *reader) countLine(b []byte, p int) (n, next int, ok bool) {
 	if e < 0 {
 		return 0, 0, false
 	}
-	v, valid := parseLength(b[p+1 : e])
+	v, valid := decimal.Parse(b[p+1 : e])
 	switch {
 	case !valid || v > maxCount:
 		r.fail(e+2, errCountInvalid)
@@ -128,7 +130,7 @@ func (r *reader) bulkLine(b []byte, p int) (n, next int, ok bool) {
 		r.fail(e+2, expectedDollar(b[p]))
 		return 0, 0, false
 	}
-	v, valid := parseLength(b[p+1 : e])
+	v, valid := decimal.Parse(b[p+1 : e])
 	switch {
 	case !valid || v < 0 || v > r.limits.maxBulkLen:
 		r.fail(e+2, errBulkInvalid)
@@ -189,31 +191,4 @@ func plainLength(b []byte, p int) (n, next int) {
 		break
 	}
 	return 0, 0
-}
-
-// parseLength parses a decimal as Redis' string2ll does: an int64 without a plus
-// sign, a leading zero, or "-0".
-func parseLength(b []byte) (v int64, ok bool) {
-	digits := b
-	negative := len(b) > 0 && b[0] == '-'
-	if negative {
-		digits = b[1:]
-	}
-	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && (negative || len(digits) > 1) {
-		return 0, false
-	}
-	var u uint64 // 19 digits fit
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		u = u*10 + uint64(c-'0')
-	}
-	switch {
-	case negative && u <= 1<<63:
-		return -int64(u), true
-	case !negative && u < 1<<63:
-		return int64(u), true
-	}
-	return 0, false
 }
