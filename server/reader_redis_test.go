@@ -15,12 +15,7 @@ import (
 // startRedis starts a redis-server on a unix socket. answer sends it bytes, closes
 // the sending side, and returns all replies.
 func startRedis(t *testing.T, args ...string) (answer func(in string) string) {
-	if err := oracle.FindRealTime(); err != nil {
-		t.Skip("no redis-server installed to compare with: ", err)
-	}
-	redis, err := oracle.Start(oracle.Options{RealTime: true, Args: args})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, redis.Close()) })
+	redis := oracle.StartFor(t, oracle.Options{RealTime: true, Args: args})
 	return func(in string) string {
 		conn, err := redis.Dial()
 		require.NoError(t, err)

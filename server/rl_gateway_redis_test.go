@@ -20,9 +20,7 @@ func TestScenariosOverRedis(t *testing.T) {
 	}
 	t.Run("single", func(t *testing.T) {
 		t.Parallel()
-		r, err := oracle.Start(oracle.Options{NowMs: startNowMs, Args: patient})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, r.Close()) })
+		r := oracle.StartFor(t, oracle.Options{NowMs: startNowMs, Args: patient})
 		for _, path := range gatewayPaths {
 			if path.name != "gateway" && path.name != "MULTI to a gateway" {
 				continue // the others differ before the upstream
@@ -61,9 +59,7 @@ func TestLinearizableOverRedis(t *testing.T) {
 			t.Run(fmt.Sprint(name, ", seed ", seed), func(t *testing.T) {
 				t.Parallel()
 				nowMs := int64(startNowMs)
-				r, err := oracle.Start(oracle.Options{NowMs: nowMs, Args: args})
-				require.NoError(t, err)
-				t.Cleanup(func() { require.NoError(t, r.Close()) })
+				r := oracle.StartFor(t, oracle.Options{NowMs: nowMs, Args: args})
 				p := &linRun{t: t, advance: func(ms int64) error { // by one client
 					nowMs += ms
 					return r.SetClock(nowMs)

@@ -42,9 +42,7 @@ func TestRefusedFunctions(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := oracle.Start(oracle.Options{RealTime: true, Args: row.args})
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, r.Close()) })
+			r := oracle.StartFor(t, oracle.Options{RealTime: true, Args: row.args})
 			u := open(t, "redis://"+r.Addr(), nil)
 			for i, want := range []string{":1\r\n:2\r\n:1\r\n", ":1\r\n:2\r\n:0\r\n", ":0\r\n:2\r\n:0\r\n"} {
 				for _, reply := range u.do("RL.ALLOW k 2 1h", "RL.ALLOW f 2 1h ALGO FIXED") {

@@ -185,9 +185,7 @@ func requireTakenOver(t *testing.T, first, second oracle.Options) {
 func TestOtherReleaseIsTooOld(t *testing.T) {
 	for _, program := range otherReleases(t, false) {
 		t.Run(nameOf(program), func(t *testing.T) {
-			r, err := oracle.Start(oracle.Options{RealTime: true, Program: program})
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, r.Close()) })
+			r := oracle.StartFor(t, oracle.Options{RealTime: true, Program: program})
 			u := open(t, "redis://"+r.Addr(), nil)
 			require.Equal(t, "+OK\r\n", u.do("SET k v")[0])
 			require.Regexp(t, `^-UPSTREAM .* version \S+ of the engine is too old, 6\.2 is the first`,

@@ -103,12 +103,7 @@ func startSentinel(t *testing.T, master string, lines ...string) string {
 
 // TestSentinelPassword: sentinels that ask for a password, and for a user, of whom the master knows nothing.
 func TestSentinelPassword(t *testing.T) {
-	if err := oracle.FindRealTime(); err != nil {
-		t.Skip(err)
-	}
-	r, err := oracle.Start(oracle.Options{RealTime: true, Args: []string{"--requirepass", "of-the-master"}})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	r := oracle.StartFor(t, oracle.Options{RealTime: true, Args: []string{"--requirepass", "of-the-master"}})
 	addr := startSentinel(t, r.Addr(),
 		"sentinel auth-pass mymaster of-the-master", "requirepass of-the-sentinel",
 		"user gate on >of-gate resetchannels -@all +sentinel|get-master-addr-by-name")

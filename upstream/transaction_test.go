@@ -54,13 +54,7 @@ func startRedis(t *testing.T, args ...string) *oracle.Redis { return startRedisO
 // startRedisOf starts another program than redis-server 7.0.
 func startRedisOf(t *testing.T, program string, args ...string) *oracle.Redis {
 	t.Helper()
-	if err := oracle.FindRealTime(); err != nil {
-		t.Skip("there is no redis-server on this machine: ", err)
-	}
-	r, err := oracle.Start(oracle.Options{RealTime: true, Program: program, Args: args})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, r.Close()) })
-	return r
+	return oracle.StartFor(t, oracle.Options{RealTime: true, Program: program, Args: args})
 }
 
 // tell sends a redis-server commands that answer OK.

@@ -29,14 +29,9 @@ type redis struct {
 // startRedis starts a redis-server, or skips the test if none is installed.
 func startRedis(t *testing.T, dir string, args ...string) *redis {
 	t.Helper()
-	if err := oracle.FindRealTime(); err != nil {
-		t.Skip("no redis-server here to load what we wrote: ", err)
-	}
-	server, err := oracle.Start(oracle.Options{
+	server := oracle.StartFor(t, oracle.Options{
 		RealTime: true, Args: append([]string{"--dir", dir, "--appendonly", "yes"}, args...),
 	})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	conn, err := server.Dial()
 	require.NoError(t, err)
 	return &redis{t: t, server: server, conn: conn, in: bufio.NewReader(conn)}

@@ -131,14 +131,9 @@ type redis struct {
 // startRedis runs a redis-server for one test. It loads dump.rdb in dir.
 func startRedis(t *testing.T, dir string) *redis {
 	t.Helper()
-	if err := oracle.FindRealTime(); err != nil {
-		t.Skip("there is no redis-server to compare with: what it answered once is in testdata: ", err)
-	}
-	server, err := oracle.Start(oracle.Options{RealTime: true, Args: []string{
+	server := oracle.StartFor(t, oracle.Options{RealTime: true, Args: []string{
 		"--dir", dir, "--sanitize-dump-payload", "yes",
 	}})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	conn, err := server.Dial()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
