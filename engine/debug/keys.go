@@ -92,7 +92,8 @@ func htStatsKey(c *commands.Ctx) resp.Value {
 	if encoding := data.Encoding(); encoding != "hashtable" && encoding != "skiplist" {
 		return errNotHashTable
 	}
-	return resp.Verbatim(fmt.Sprintf(" number of elements: %d\n bytes: %d\n", data.Len(), store.ValueBytes(n)))
+	return resp.Verbatim(fmt.Sprintf(
+		" number of elements: %d\n bytes: %d\n", data.Len(), store.ValueBytes(n)))
 }
 
 // DEBUG POPULATE count [prefix [size]]

@@ -87,7 +87,7 @@ func TestLargeValues(t *testing.T) {
 			took := memory(func() {
 				_, err := rdb.Read(bytes.NewReader(file.Bytes()), int64(file.Len()),
 					rdb.ReadOptions{Limits: limits}, rdb.Handler{
-						Key: func(_ int, _ []byte, _ int64, value store.Value) error { got = value; return nil },
+						Key: func(_ int, _ []byte, _ int64, v store.Value) error { got = v; return nil },
 					})
 				require.NoError(t, err)
 			})
