@@ -9,13 +9,14 @@ import (
 
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/words"
 )
 
 func newUsers() *acl.Users { return acl.NewUsers(acl.NewCommands(newTable())) }
 
 func newTable() (table *commands.Table) {
-	return commands.NewTable(commands.Strings, commands.Keys, commands.SortedSets, commands.RateLimits,
+	return commands.NewTable(commands.Strings, commands.Keys, commands.SortedSets, rl.Commands,
 		commands.Introspection(func() *commands.Table { return table }))
 }
 

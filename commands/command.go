@@ -91,12 +91,6 @@ func CountedKeys(countAt int, flags string) KeySpec {
 	return KeySpec{Flags: flags, First: countAt, Step: 1, KeyNum: true}
 }
 
-// countedKeysEvery is CountedKeys for a count that is the first argument, and keys of
-// which each is followed by step-1 other arguments.
-func countedKeysEvery(step int, flags string) KeySpec {
-	return KeySpec{Flags: flags, First: 1, Step: step, KeyNum: true}
-}
-
 // A Handler runs a command, whose arity is right and whose shards are locked, and
 // returns its reply.
 type Handler func(c *Ctx) resp.Value

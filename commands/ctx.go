@@ -65,7 +65,7 @@ const (
 	Replayed
 	// Final says that the command is not run again if a prefix is full: it is one of
 	// EXEC's, or it has been run again already. Otherwise Full is set to that prefix, and
-	// Retry. See rl_prefix.go.
+	// Retry. See rl/prefix.go.
 	Final
 	// Follows says that the command is one of EXEC's, and not the first.
 	Follows
@@ -126,6 +126,15 @@ type Settings struct {
 	TopSampling uint32
 
 	StatsPrefixes PrefixIndex // of rl-stats-prefix; nil: there are none
+}
+
+// A PrefixIndex finds the prefix of rl-stats-prefix under which a key's decisions are
+// counted.
+type PrefixIndex interface {
+	// Len returns the number of prefixes.
+	Len() int
+	// Find returns the number of the longest prefix that key begins with, or -1.
+	Find(key []byte) int
 }
 
 // Use selects the database for the next command. If the command uses keys, a shard must

@@ -158,6 +158,9 @@ func (p *syntaxParser) tokenAndValues() argument {
 	}
 	one := asOne(values)
 	one.token = token
+	if name := choicesByToken[token]; name != "" {
+		one.name = name
+	}
 	return one
 }
 

@@ -21,8 +21,6 @@ var choiceNames = map[string]string{
 	"LEFT RIGHT":              "where",
 	"MIN MAX":                 "where",
 
-	strings.Join(algoNames((*algorithm).nameOnly), " "): "algorithm",
-
 	"MODULE ACLCAT PATTERN": "filterby",
 	"NX XX":                 "condition",
 	"NX XX GT LT":           "condition",
@@ -34,6 +32,9 @@ var choiceNames = map[string]string{
 
 	"client|tracking: ON OFF": "status",
 }
+
+// choicesByToken are the names of choices that a token before them determines.
+var choicesByToken = map[string]string{"ALGO": "algorithm"}
 
 // blockNames are Redis' names of blocks that are not named after all their arguments.
 var blockNames = map[string]string{

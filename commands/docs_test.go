@@ -58,6 +58,7 @@ func TestArguments(t *testing.T) {
 		"<a | b> c":           "a_b:oneof(a:string b:string) c:string",
 		"<[A] | [B c]> [...]": "a_c:oneof*(a:pure-token=A? c:string=B?)",
 		"[a [B c] [D]]":       "a_c_d:block?(a:string c:string=B? d:pure-token=D?)",
+		"[ALGO <A | B n>]":    "algorithm:oneof=ALGO?(a:pure-token=A n:integer=B)",
 		"[SET a [WITH]]":      "a_with:block?(a:string=SET with:pure-token=WITH?)",
 	} {
 		t.Run(syntax, func(t *testing.T) {
@@ -80,16 +81,11 @@ func TestKeySpecIndex(t *testing.T) {
 	require.Equal(t, "key:string newkey:string", tree(c.arguments()))
 }
 
-// Redis has no command to compare RL.ALLOW with.
+// Redis 7.0 has no command to compare INCREX with.
 func TestDocsOfOurOwn(t *testing.T) {
-	docs := ask(testTable(), resp.RESP3, "command", "docs", "RL.ALLOW").Elems()
-	require.Equal(t, "rl.allow", docs[0].Str())
-	row := testTable().Lookup([]byte("rl.allow"))
-	require.Equal(t,
-		"key:key limit_window:block*(limit:integer window:string) cost:integer=COST? "+
-			"atmost:pure-token=ATMOST? peek:pure-token=PEEK? "+
-			"algorithm:oneof=ALGO?(log:pure-token=LOG fixed:pure-token=FIXED burst:integer=GCRA "+
-			"n:integer=BUCKETS counter:pure-token=COUNTER) full:pure-token=FULL?", tree(row.arguments()))
+	docs := ask(testTable(), resp.RESP3, "command", "docs", "INCREX").Elems()
+	require.Equal(t, "increx", docs[0].Str())
+	row := testTable().Lookup([]byte("increx"))
 	require.Equal(t, []string{
 		"summary", row.Summary, "since", row.Since, "group", row.Group, "complexity",
 		row.Complexity, "arguments", "",

@@ -28,9 +28,9 @@ func (c *Ctx) Changed() {
 	}
 }
 
-// did begins an effect: a command of n words, including its name and key. It returns
+// Did begins an effect: a command of n words, including its name and key. It returns
 // nil if nothing is recorded.
-func (c *Ctx) did(n int, name string, key []byte) *effects.Group {
+func (c *Ctx) Did(n int, name string, key []byte) *effects.Group {
 	g := c.Group()
 	if g != nil {
 		if g.LacksEvent() {
@@ -43,25 +43,21 @@ func (c *Ctx) did(n int, name string, key []byte) *effects.Group {
 	return g
 }
 
-// A loggedHead is a command's head, for effects that many calls have.
-type loggedHead struct {
+// An EffectHead is a command's head, for effects that many calls have.
+type EffectHead struct {
 	name string
 	head effects.Head
 }
 
-func newLoggedHead(n int, name string) loggedHead {
-	return loggedHead{name, effects.NewHead(n, name)}
+// NewEffectHead returns the head of a command of n words.
+func NewEffectHead(n int, name string) EffectHead {
+	return EffectHead{name, effects.NewHead(n, name)}
 }
 
-var (
-	loggedZAdd1  = newLoggedHead(4, "ZADD")
-	loggedDrop   = newLoggedHead(4, "ZREMRANGEBYSCORE")
-	loggedDrop1  = newLoggedHead(3, "ZREM")
-	loggedExpire = newLoggedHead(3, "PEXPIREAT")
-)
+var loggedExpire = NewEffectHead(3, "PEXPIREAT")
 
-// start is did for a head.
-func (c *Ctx) start(h *loggedHead, key []byte) *effects.Group {
+// DidHead is Did for a head.
+func (c *Ctx) DidHead(h *EffectHead, key []byte) *effects.Group {
 	g := c.Group()
 	if g != nil {
 		if g.LacksEvent() {
@@ -72,24 +68,24 @@ func (c *Ctx) start(h *loggedHead, key []byte) *effects.Group {
 	return g
 }
 
-// didCall records an effect that consists of the given words.
-func (c *Ctx) didCall(name string, key []byte, more ...[]byte) {
-	if g := c.did(2+len(more), name, key); g != nil {
+// DidCall records an effect that consists of the given words.
+func (c *Ctx) DidCall(name string, key []byte, more ...[]byte) {
+	if g := c.Did(2+len(more), name, key); g != nil {
 		for _, word := range more {
 			g.Bytes(word)
 		}
 	}
 }
 
-// didExpire records a deadline.
-func (c *Ctx) didExpire(key []byte, atMs int64, more ...[]byte) {
+// DidExpire records a deadline.
+func (c *Ctx) DidExpire(key []byte, atMs int64, more ...[]byte) {
 	if len(more) == 0 {
-		if g := c.start(&loggedExpire, key); g != nil {
+		if g := c.DidHead(&loggedExpire, key); g != nil {
 			g.Int(atMs)
 		}
 		return
 	}
-	if g := c.did(3+len(more), "PEXPIREAT", key); g != nil {
+	if g := c.Did(3+len(more), "PEXPIREAT", key); g != nil {
 		g.Int(atMs)
 		for _, word := range more {
 			g.Bytes(word)
@@ -97,13 +93,13 @@ func (c *Ctx) didExpire(key []byte, atMs int64, more ...[]byte) {
 	}
 }
 
-// didSet records a string with its deadline, 0 for none.
-func (c *Ctx) didSet(key, text []byte, atMs int64) {
+// DidSet records a string with its deadline, 0 for none.
+func (c *Ctx) DidSet(key, text []byte, atMs int64) {
 	if atMs == 0 {
-		c.didCall("SET", key, text)
+		c.DidCall("SET", key, text)
 		return
 	}
-	if g := c.did(5, "SET", key); g != nil {
+	if g := c.Did(5, "SET", key); g != nil {
 		g.Bytes(text)
 		g.Text("PXAT")
 		g.Int(atMs)
@@ -112,6 +108,34 @@ func (c *Ctx) didSet(key, text []byte, atMs int64) {
 }
 
 var keepTTL = []byte("KEEPTTL")
+
+// DidValueAt records a string and its deadline, 0 for none. The old deadline was oldMs.
+func (c *Ctx) DidValueAt(key, text []byte, atMs, oldMs int64) {
+	if atMs != 0 && atMs == oldMs {
+		c.DidCall("SET", key, text, keepTTL)
+	} else {
+		c.DidSet(key, text, atMs)
+	}
+}
+
+// DidScript records a script that does to key what the command called name does.
+func (c *Ctx) DidScript(name string, script, key []byte, numbers ...int64) {
+	g := c.Group()
+	if g == nil {
+		return
+	}
+	if g.LacksEvent() {
+		g.Note(c.DB.ID(), loggedEvents[name], key)
+	}
+	g.Begin(c.DB.ID(), 4+len(numbers))
+	g.Text("EVAL")
+	g.Bytes(script)
+	g.Text("1")
+	g.Bytes(key)
+	for _, n := range numbers {
+		g.Int(n)
+	}
+}
 
 // didCallWithout records the call without the options of one name.
 func (c *Ctx) didCallWithout(option string, from int) {

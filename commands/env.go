@@ -18,13 +18,10 @@ type Env struct {
 	// Guard decides what scripts may call, and what else a call may reach; nil: everything.
 	Guard Guard
 
-	// Tracer records decisions about single keys; nil: none is traced.
-	Tracer Tracer
+	// Limits is what the rate limit commands keep of a session; see package rl.
+	Limits any
 
-	// Sampler counts decisions by key, if Settings.TopSampling is not 0.
-	Sampler *TopSampler
-
-	Tally Tally // counts that are not in the statistics yet
+	Nested []CallCount // calls by scripts that are not in the statistics yet, one entry for each command
 
 	// Caller is the session that runs the command, for the groups of other packages.
 	// Handlers of this package use it as a Stepper only.
@@ -99,22 +96,6 @@ func (c *Ctx) Guard() Guard {
 		return nil
 	}
 	return c.Env.Guard
-}
-
-// tracer returns Env.Tracer.
-func (c *Ctx) tracer() Tracer {
-	if c.Env == nil {
-		return nil
-	}
-	return c.Env.Tracer
-}
-
-// tally returns Env.Tally. Without a session the counts are nobody's.
-func (c *Ctx) tally() *Tally {
-	if c.Env == nil {
-		c.Env = &Env{}
-	}
-	return &c.Env.Tally
 }
 
 // A Monitor receives the commands that run, for MONITOR.

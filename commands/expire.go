@@ -124,13 +124,13 @@ func expire(c *Ctx, baseMs, unitMs int64) resp.Value {
 	}
 	if atMs <= c.NowMs {
 		c.DB.Delete(n)
-		c.didCall("DEL", c.Args[1])
+		c.DidCall("DEL", c.Args[1])
 		return resp.Int(1)
 	}
 	c.DB.ExpireAt(n, atMs)
 	c.DB.Modified(n)
 	if baseMs != 0 || unitMs != 1 { // otherwise the call has the deadline
-		c.didExpire(c.Args[1], atMs, c.Args[3:]...)
+		c.DidExpire(c.Args[1], atMs, c.Args[3:]...)
 	}
 	return resp.Int(1)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/grammar"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -33,7 +34,7 @@ type bench struct {
 func newBench() *bench {
 	b := &bench{table: commands.NewTable(
 		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.SortedSets, commands.Sets,
-		commands.Hashes, commands.RateLimits)}
+		commands.Hashes, rl.Commands)}
 	b.ctx.Proto = resp.RESP2
 	b.ctx.Scope = commands.Scope{
 		Store: store.New(), NowMs: fuzzNowMs, NowUs: fuzzNowMs * 1000,

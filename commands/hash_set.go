@@ -144,6 +144,6 @@ func hincrByFloat(c *Ctx) resp.Value {
 	}
 	h.Set(c.Args[2], text)
 	wroteHash(c, n, h)
-	c.didCall("HSET", c.Args[1], c.Args[2], text)
+	c.DidCall("HSET", c.Args[1], c.Args[2], text)
 	return c.Copy(text)
 }

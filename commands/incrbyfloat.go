@@ -51,7 +51,7 @@ func incrByFloat(c *Ctx) resp.Value {
 		s.SetBytes(text)
 		c.DB.Modified(n)
 	}
-	c.didCall("SET", c.Args[1], text, keepTTL)
+	c.DidCall("SET", c.Args[1], text, keepTTL)
 	return c.Copy(text)
 }
 

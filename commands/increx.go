@@ -10,7 +10,7 @@ import (
 
 // INCREX is Redis 8.8's: a counter with bounds and a deadline, as fixed-window limiters
 // use.
-var increxRows = []Command{{
+var increxRow = Command{
 	Name: "increx", Arity: -2, Flags: Write | DenyOOM | Fast, Keys: []KeySpec{key(1, "RW access update")},
 	Group: "string", Since: "8.8.0", Complexity: "O(1)", Handler: incrEx,
 	Syntax: "key [BYINT integer | BYFLOAT float] [SATURATE] [LBOUND lowerbound] [UBOUND upperbound] " +
@@ -19,7 +19,7 @@ var increxRows = []Command{{
 	Summary:   "Adds to the number of a key within bounds, and sets the key's deadline.",
 	Example:   "hits:42 UBOUND 100 EX 60 ENX",
 	Deviation: "from Redis 8.8; syntax errors say what is wrong",
-}}
+}
 
 // incrExCall is the arguments of INCREX behind the key.
 type incrExCall struct {
@@ -34,27 +34,27 @@ func (a *incrExCall) parse(c *Ctx) (refusal resp.Value) {
 		word := o.rest[0]
 		switch value, flag := a.optionOf(word); {
 		case value != nil && *value != nil || flag != nil && *flag:
-			return syntaxError(quoted(word) + " is given twice")
+			return SyntaxError(Quote(word) + " is given twice")
 		case flag != nil:
 			o.value()
 			*flag = true
 		case value != nil:
 			o.value()
 			if !o.more() {
-				return syntaxError(quoted(word) + " needs a value")
+				return SyntaxError(Quote(word) + " needs a value")
 			}
 			*value = o.value()
 		case a.ttl.keyword != nil:
-			return syntaxError(quoted(word) + " is not an option, or is a second deadline")
+			return SyntaxError(Quote(word) + " is not an option, or is a second deadline")
 		case !a.ttl.read(&o, ttlOfGetEx):
-			return syntaxError(quoted(word) + " is not an option or needs a value")
+			return SyntaxError(Quote(word) + " is not an option or needs a value")
 		}
 	}
 	switch {
 	case a.byInt != nil && a.byFloat != nil:
-		return syntaxError("BYINT and BYFLOAT exclude each other")
+		return SyntaxError("BYINT and BYFLOAT exclude each other")
 	case a.enx && a.ttl.keyword == &ttlPersist:
-		return syntaxError("ENX and PERSIST exclude each other")
+		return SyntaxError("ENX and PERSIST exclude each other")
 	case a.enx && a.ttl.keyword == nil:
 		return errIncrExENX
 	}
@@ -136,7 +136,7 @@ func (a *incrExCall) countInt(c *Ctx) resp.Value {
 		}
 		by = sum - old
 		if (sum > old) != (by > 0) && sum != old {
-			return errIncrExOverflow
+			return ErrIncrExOverflow
 		}
 	}
 	if n == nil {
@@ -183,7 +183,7 @@ func (a *incrExCall) finish(c *Ctx, n *store.Node) {
 	case a.ttl.keyword == nil || a.enx && has:
 	case a.atMs <= c.NowMs:
 		c.DB.Delete(n) // a deadline in the past
-		c.didCall("DEL", c.Args[1])
+		c.DidCall("DEL", c.Args[1])
 		return
 	default:
 		c.DB.ExpireAt(n, a.atMs)
@@ -192,7 +192,7 @@ func (a *incrExCall) finish(c *Ctx, n *store.Node) {
 	if c.Group() != nil {
 		var digits [20]byte
 		atMs, _ := n.Value.ExpireAtMs()
-		c.didValueAt(c.Args[1], store.StringOf(n).Bytes(digits[:0]), atMs, oldMs)
+		c.DidValueAt(c.Args[1], store.StringOf(n).Bytes(digits[:0]), atMs, oldMs)
 	}
 }
 
@@ -273,4 +273,53 @@ func floatReply(c *Ctx, f *big.Float) resp.Value {
 		return resp.Double(double)
 	}
 	return c.Copy(humanLongDouble(f))
+}
+
+// An Increment is the parsed arguments of INCREX.
+type Increment struct {
+	By, Lower, Upper int64
+	Float, Saturate  bool // with Float the three numbers are 0
+	// Expiry is the deadline to set, if Deadline is KeepDeadline or SetDeadline: in unix
+	// milliseconds, or from now on.
+	Deadline Deadline
+	ExpiryMs int64
+	FromNow  bool
+}
+
+// Deadline is what INCREX does to a key's deadline.
+type Deadline uint8
+
+// The values of Deadline.
+const (
+	LeaveDeadline  Deadline = iota
+	SetDeadline             // sets a new one
+	KeepDeadline            // ENX: sets one unless the key has one
+	RemoveDeadline          // PERSIST
+)
+
+// Parse sets i to the arguments of a call. Of c it uses Args and Cmd.
+func (i *Increment) Parse(c *Ctx) resp.Value {
+	var a incrExCall
+	// At instant 0 a deadline from now on is its distance.
+	if refusal := a.parse(&Ctx{Args: c.Args, Cmd: c.Cmd}); refusal.IsError() {
+		return refusal
+	}
+	i.Saturate, i.ExpiryMs = a.saturate, a.atMs
+	switch {
+	case a.ttl.keyword == nil:
+	case a.ttl.keyword == &ttlPersist:
+		i.Deadline = RemoveDeadline
+	default:
+		i.Deadline, i.FromNow = SetDeadline, !a.ttl.keyword.absolute
+		if a.enx {
+			i.Deadline = KeepDeadline
+		}
+	}
+	if a.byFloat != nil {
+		i.Float = true
+		return resp.None
+	}
+	var refusal resp.Value
+	i.By, i.Lower, i.Upper, refusal = a.integers()
+	return refusal
 }

@@ -14,7 +14,7 @@ func testTable(more ...[]Command) *Table {
 	t = NewTable(append([][]Command{
 		Strings, Keys, Dumps, Expiry, Modules, Databases(func() {}, func() int64 { return 0 }),
 		SortedSets, Hashes, SortedSetCombinations, Sets, Lists,
-		RateLimits, Cluster, Bitmaps,
+		Cluster, Bitmaps,
 		Introspection(func() *Table { return t }),
 	}, more...)...)
 	return t

@@ -36,7 +36,7 @@ func TestKeyPositions(t *testing.T) {
 			true, true,
 		},
 		{"two specs", []KeySpec{key(1, ""), keysFrom(3, "")}, 5, false, []int{1, 3, 4}, false, true},
-		{"one that stands nowhere", holdKeys(settleID), 4, false, nil, false, false},
+		{"one that stands nowhere", derivedKeys(), 4, false, nil, false, false},
 		{"counted", []KeySpec{CountedKeys(1, "")}, 4, false, nil, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

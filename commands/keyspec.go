@@ -118,7 +118,7 @@ func (c *Command) manyShards(args [][]byte) store.ShardSet {
 		return store.AllShards
 	}
 	var set store.ShardSet
-	var room [holdBufferSize]byte
+	var room [1 << 10]byte
 	for i := range c.Keys {
 		first, end, step := c.Keys[i].keyRange(args)
 		for at := first; at < end; at += step {

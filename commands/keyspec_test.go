@@ -71,38 +71,23 @@ func TestAppendKeys(t *testing.T) {
 			[]string{"a", "b"},
 		},
 		{
-			"one that stands nowhere", holdKeys(settleID),
+			"one that stands nowhere", derivedKeys(),
 			[]string{"rl.settle", "a", "b", "1"},
 			[]string{"a", "a:hold:b"},
 		},
 		{
-			"by a long id", holdKeys(settleID),
+			"by a long id", derivedKeys(),
 			[]string{"rl.settle", strings.Repeat("a", 2000), strings.Repeat("b", 512), "1"},
 			[]string{strings.Repeat("a", 2000), strings.Repeat("a", 2000) + ":hold:" +
 				strings.Repeat("b", 512)},
 		},
 		{
-			"by an id that is refused", holdKeys(settleID),
+			"by an id that is refused", derivedKeys(),
 			[]string{"rl.settle", "a", strings.Repeat("b", 513), "1"},
 			[]string{"a"},
 		},
-		{"by no id", holdKeys(settleID), []string{"rl.settle", "a", "", "1"}, []string{"a"}},
-		{
-			"by an option", holdKeys(reserveID),
-			[]string{"rl.reserve", "a", "1", "1", "1", "HOLD", "id", "Id", "b"},
-			[]string{"a", "a:hold:b"},
-		},
-		{
-			"by the first option", holdKeys(reserveID),
-			[]string{"rl.reserve", "a", "1", "1", "1", "ID", "b", "HOLD", "1"},
-			[]string{"a", "a:hold:b"},
-		},
-		{
-			"without the option", holdKeys(reserveID),
-			[]string{"rl.reserve", "a", "1", "1", "1", "HOLD", "b", "HOLD", "1"},
-			[]string{"a"},
-		},
-		{"alone", holdKeys(settleID)[1:], []string{"rl.settle", "a", "b", "1"}, []string{"a:hold:b"}},
+		{"by no id", derivedKeys(), []string{"rl.settle", "a", "", "1"}, []string{"a"}},
+		{"alone", derivedKeys()[1:], []string{"rl.settle", "a", "b", "1"}, []string{"a:hold:b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			row := Command{Keys: c.specs}
@@ -118,6 +103,16 @@ func TestAppendKeys(t *testing.T) {
 			require.Equal(t, store.AllShards, row.Shards(args))
 		})
 	}
+}
+
+// derivedKeys returns the keys of a command whose second argument names a second key.
+func derivedKeys() []KeySpec {
+	return []KeySpec{key(1, ""), {First: 1, Step: 1, Infix: ":hold:", Tail: func(args [][]byte) []byte {
+		if id := args[2]; len(id) > 0 && len(id) <= 512 {
+			return id
+		}
+		return nil
+	}}}
 }
 
 // Clients may send any count: keys beyond the arguments are never read.
@@ -166,7 +161,7 @@ func FuzzKeyRange(f *testing.F) {
 func TestKeysDoNotAllocate(t *testing.T) {
 	table := testTable()
 	zadd, mset := table.Lookup([]byte("zadd")), table.Lookup([]byte("mset"))
-	hold, settle := &Command{Keys: holdKeys(settleID)}, words("rl.settle", "k", "request-1", "5")
+	hold, settle := &Command{Keys: derivedKeys()}, words("rl.settle", "k", "request-1", "5")
 	dst := make([][]byte, 0, 8)
 	one, several := words("zadd", "k", "1", "m"), words("mset", "a", "1", "b", "2")
 	require.Zero(t, testing.AllocsPerRun(100, func() {

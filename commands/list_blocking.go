@@ -74,7 +74,7 @@ func (m blockingMove) move(c *Ctx, n *store.Node, destination []byte) resp.Value
 	source := n.Key()
 	reply := moveTo(c, n, destination, m.from, m.to)
 	if c.Group() != nil && !reply.IsError() {
-		c.didCall(m.logged, []byte(source), append([][]byte{destination}, m.words...)...)
+		c.DidCall(m.logged, []byte(source), append([][]byte{destination}, m.words...)...)
 	}
 	return reply
 }

@@ -19,7 +19,7 @@ type multiPop struct {
 func parseMultiPop(args [][]byte, first, second string) (m multiPop, refusal resp.Value) {
 	numKeys, ok := parseInt(args[0])
 	if !ok || numKeys < 1 {
-		return m, errNumKeys
+		return m, ErrNumKeys
 	}
 	if numKeys >= int64(len(args)-1) {
 		return m, ErrSyntax

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 )
 
 func TestRename(t *testing.T) {
@@ -37,7 +38,7 @@ func TestRename(t *testing.T) {
 		{"any bytes", []string{"get>a \x00b"}, "get=-", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			table := commands.NewTable(commands.Strings, commands.Keys, commands.RateLimits)
+			table := commands.NewTable(commands.Strings, commands.Keys, rl.Commands)
 			all := len(table.All())
 			var err error
 			for _, r := range row.renames {

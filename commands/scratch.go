@@ -7,13 +7,11 @@ import (
 
 // scratch is memory that the replies of commands use, one after the other.
 type scratch struct {
-	values  []resp.Value
-	bytes   []byte
-	buckets []int64
-	keys    [][]byte
-	dumper  *rdb.Dumper // created when it is first needed
-	call    *allowCall  // the same; the call of RL.ALLOW under way
-	found   any         // see Ctx.Remember
+	values []resp.Value
+	bytes  []byte
+	keys   [][]byte
+	dumper *rdb.Dumper // created when it is first needed
+	found  any         // see Ctx.Remember
 }
 
 // A scratchMark is the used part of the scratch space.
@@ -110,13 +108,4 @@ func (c *Ctx) copyLong(b []byte) (resp.Value, bool) {
 func (c *Ctx) own(b []byte) resp.Value {
 	c.scratch.bytes = b
 	return resp.BulkBytes(b)
-}
-
-// counts returns an empty slice with capacity for n numbers. There is one at a time.
-func (c *Ctx) counts(n int) []int64 {
-	s := &c.scratch
-	if cap(s.buckets) < n {
-		s.buckets = make([]int64, 0, n)
-	}
-	return s.buckets[:0:n]
 }

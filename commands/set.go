@@ -145,7 +145,7 @@ func setWith(c *Ctx, text []byte, ttl *ttlOption, nx, xx, wantOld bool) resp.Val
 	switch {
 	case atMs != 0:
 		c.DB.ExpireAt(n, atMs)
-		c.didSet(key, text, atMs)
+		c.DidSet(key, text, atMs)
 	case wantOld:
 		c.didCallWithout("get", 3)
 	}
@@ -180,15 +180,15 @@ func getEx(c *Ctx) resp.Value {
 	switch {
 	case ttl.arg != nil && atMs <= c.NowMs:
 		c.DB.Delete(n) // a deadline in the past
-		c.didCall("DEL", c.Args[1])
+		c.DidCall("DEL", c.Args[1])
 	case ttl.arg != nil:
 		c.DB.ExpireAt(n, atMs)
 		c.DB.Modified(n)
-		c.didExpire(c.Args[1], atMs)
+		c.DidExpire(c.Args[1], atMs)
 	case ttl.keyword == &ttlPersist && c.DB.Persist(n):
 		c.changesAre(eventPersist)
 		c.DB.Modified(n)
-		c.didCall("PERSIST", c.Args[1])
+		c.DidCall("PERSIST", c.Args[1])
 	}
 	return reply
 }

@@ -72,7 +72,7 @@ func sinterCard(c *Ctx) resp.Value {
 	count, ok := parseInt(c.Args[1])
 	switch {
 	case !ok || count < 1:
-		return errNumKeys
+		return ErrNumKeys
 	case count > int64(len(c.Args)-2):
 		return errTooManyKeys
 	}

@@ -71,7 +71,7 @@ func spop(c *Ctx) resp.Value {
 		out := allMembers(c, s)
 		c.note(eventSPop, c.Args[1])
 		c.DB.Delete(n)
-		c.didCall("DEL", c.Args[1])
+		c.DidCall("DEL", c.Args[1])
 		return out
 	}
 	return popMembers(c, n, s, int(count))
@@ -120,7 +120,7 @@ func (c *Ctx) didPop(members []set.Member) {
 		return
 	}
 	for part := range slices.Chunk(members, maxLoggedRemovals) {
-		g := c.did(2+len(part), "SREM", c.Args[1])
+		g := c.Did(2+len(part), "SREM", c.Args[1])
 		for i := range part {
 			member := setMember(part[i])
 			didValue(g, &member)

@@ -193,12 +193,12 @@ func (q *sortQuery) store(c *Ctx, l *list.List) resp.Value {
 		return reply
 	}
 	if replaces {
-		c.didCall("DEL", key)
+		c.DidCall("DEL", key)
 	}
 	if l.Len() == 0 {
 		return reply
 	}
-	if g := c.did(2+l.Len(), "RPUSH", key); g != nil {
+	if g := c.Did(2+l.Len(), "RPUSH", key); g != nil {
 		l.Ascend(0, func(e string) bool {
 			g.Text(e)
 			return true

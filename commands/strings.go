@@ -8,7 +8,7 @@ import (
 )
 
 // Strings are the commands on string values, and counters among them.
-var Strings = []Command{
+var Strings = append([]Command{
 	{
 		Name: "append", Event: "append", Arity: 3, Flags: Write | DenyOOM | Fast,
 		Keys:  []KeySpec{key(1, "RW insert")},
@@ -148,7 +148,7 @@ var Strings = []Command{
 		Group: "string", Since: "1.0.0", Complexity: "O(N)", Syntax: "key start end", Handler: getRange,
 		Summary: "Returns part of a string: GETRANGE by its first name.",
 	},
-}
+}, increxRow)
 
 // stringOf returns n's string, or nil if n is nil. It fails if n holds another type.
 func stringOf(n *store.Node) (*store.String, resp.Value) {
@@ -204,7 +204,7 @@ func getDel(c *Ctx) resp.Value {
 	reply := stringReply(c, s)
 	if n != nil {
 		c.DB.Delete(n)
-		c.didCall("DEL", c.Args[1])
+		c.DidCall("DEL", c.Args[1])
 	}
 	return reply
 }
@@ -218,7 +218,7 @@ func getSet(c *Ctx) resp.Value {
 	}
 	reply := stringReply(c, s)
 	putString(c, n, c.Args[1], c.Args[2], false)
-	c.didSet(c.Args[1], c.Args[2], 0)
+	c.DidSet(c.Args[1], c.Args[2], 0)
 	return reply
 }
 
@@ -430,5 +430,5 @@ func addInt(c *Ctx, by int64) resp.Value {
 // packages.
 func (c *Ctx) CreateString(key, text []byte) {
 	c.DB.Put(key, store.NewString(text))
-	c.didSet(key, text, 0)
+	c.DidSet(key, text, 0)
 }

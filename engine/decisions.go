@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -47,13 +48,13 @@ func (m *calls) adopt(settings *commands.Settings) {
 // flushPrefixes adds what the session has counted by prefix to the statistics.
 func (m *calls) flushPrefixes() {
 	if m.prefixes != nil {
-		m.prefixes.Add(m.session.id, &m.session.ctx.Env.Tally.Prefixes)
+		m.prefixes.Add(m.session.id, &m.limits.Prefixes)
 	}
 }
 
 // prefixDecisions returns the decisions by prefix, and by what has none. It reads the
 // prefixes first: the sum of all is never above the totals by algorithm.
-func (e *Engine) prefixDecisions() (prefixes []stats.PrefixDecisions, none, all []commands.Decisions) {
+func (e *Engine) prefixDecisions() (prefixes []stats.PrefixDecisions, none, all []rl.Decisions) {
 	prefixes = e.statsPrefixes.Load().Decisions()
 	all = e.stats.Decisions()
 	none = append(none, all...)
@@ -87,7 +88,7 @@ func (e *Engine) topSampling() uint32 {
 
 // Top returns the keys that RL.TOP lists, and rl-top-sampling: how many decisions one that
 // was counted stands for, 0 if rl-top is no.
-func (e *Engine) Top(q commands.TopQuery) (report commands.TopReport, sampling uint32) {
+func (e *Engine) Top(q rl.TopQuery) (report rl.TopReport, sampling uint32) {
 	if q.Keep == nil {
 		q.Keep = func(string) bool { return true }
 	}
@@ -100,9 +101,9 @@ func (e *Engine) Top(q commands.TopQuery) (report commands.TopReport, sampling u
 // setTracer makes the handlers record decisions, or not.
 func (w *watching) setTracer(on bool) {
 	s := w.session
-	s.ctx.Env.Tracer = nil
+	s.calls.limits.Tracer = nil
 	if on {
-		s.ctx.Env.Tracer = &s.engine.traces
+		s.calls.limits.Tracer = &s.engine.traces
 	}
 }
 

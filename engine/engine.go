@@ -12,6 +12,7 @@ import (
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine/debug"
 	"github.com/zlimit/zlimit/engine/doctor"
@@ -184,7 +185,7 @@ func New(o Options) *Engine {
 	e.table = commands.NewTable(
 		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry,
 		commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
-		commands.RateLimits, commands.Databases(e.storage.CancelSave, e.clock.NowUs),
+		rl.Commands, commands.Databases(e.storage.CancelSave, e.clock.NowUs),
 		commands.Cluster, commands.Bitmaps,
 		commands.Modules,
 		commands.Introspection(func() *commands.Table { return e.table }),

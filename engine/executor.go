@@ -149,7 +149,7 @@ func (k keyspace) begin() {
 	if r := s.who.restriction(); r != s.who.guard.rules {
 		s.who.setGuard(r)
 	}
-	if on := s.engine.traces.On(); on != (s.ctx.Env.Tracer != nil) {
+	if on := s.engine.traces.On(); on != (s.calls.limits.Tracer != nil) {
 		s.seen.setTracer(on)
 	}
 	s.ctx.Env.Preserve(s.engine.store.Snapshot() != nil)

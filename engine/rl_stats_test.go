@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -141,12 +141,12 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 		}
 	}
 	prefixes, _, all := e.Facts().Decisions()
-	histograms := map[string][]commands.Decisions{"total": all}
+	histograms := map[string][]rl.Decisions{"total": all}
 	for _, p := range prefixes {
 		histograms[p.Prefix] = p.By
 	}
 	for name, by := range histograms {
-		var sum commands.Decisions
+		var sum rl.Decisions
 		for i := range by {
 			sum.Add(&by[i])
 		}

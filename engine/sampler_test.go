@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 )
 
 func TestInfoLimiter(t *testing.T) {
@@ -39,13 +39,13 @@ func TestInfoLimiter(t *testing.T) {
 	}
 	e.Tick()
 	held := e.Facts().Sampler.Last()
-	require.Equal(t, int64(4), held.By[commands.KindNamed("log")].Keys)
-	require.Equal(t, int64(7), held.By[commands.KindNamed("log")].Hits)
-	require.Equal(t, int64(1), held.By[commands.KindNamed("fixed")].Hits)
-	require.Equal(t, int64(4), held.By[commands.KindNamed("buckets")].Hits)
-	require.Equal(t, int64(2), held.By[commands.KindNamed("gcra")].Keys)
+	require.Equal(t, int64(4), held.By[rl.KindNamed("log")].Keys)
+	require.Equal(t, int64(7), held.By[rl.KindNamed("log")].Hits)
+	require.Equal(t, int64(1), held.By[rl.KindNamed("fixed")].Hits)
+	require.Equal(t, int64(4), held.By[rl.KindNamed("buckets")].Hits)
+	require.Equal(t, int64(2), held.By[rl.KindNamed("gcra")].Keys)
 	for name, want := range map[string]int64{"string": 2, "list": 1, "set": 1, "hash": 1, "zset": 1} {
-		kind := commands.KindNamed(name)
+		kind := rl.KindNamed(name)
 		require.Equal(t, want, held.By[kind].Keys, kind)
 		require.Greater(t, held.By[kind].Bytes, int64(48), kind)
 	}
@@ -102,9 +102,9 @@ func TestSampleInSteps(t *testing.T) {
 			if share > rest {
 				require.GreaterOrEqual(t, rests, n/(rest+slice)-ticks)
 			}
-			require.Equal(t, c.held, e.Facts().Sampler.Last().By[commands.KindNamed("string")].Keys)
+			require.Equal(t, c.held, e.Facts().Sampler.Last().By[rl.KindNamed("string")].Keys)
 			h.pass(2000)
-			require.Equal(t, c.held, e.Sample().By[commands.KindNamed("string")].Keys)
+			require.Equal(t, c.held, e.Sample().By[rl.KindNamed("string")].Keys)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/engine/tracking"
@@ -130,7 +131,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 	e.sessions.add(s)
 	s.tracking.Init(&e.tracking, s.id, &s.inbox.subscriber)
 	s.calls.random = uint32(s.id)
-	s.ctx.Env.Sampler = commands.NewTopSampler(&e.top, s.id)
+	s.calls.limits.Sampler = rl.NewTopSampler(&e.top, s.id)
 	e.stats.Connections.Add(1)
 	return s
 }
@@ -160,7 +161,7 @@ func (s *Session) connect() {
 	s.answers.session, s.ending.session, s.side.session, s.order.session, s.tx.session = s, s, s, s, s
 	s.shown.session = s
 	s.answers.proto = resp.RESP2
-	s.ctx.Env = &commands.Env{Caller: s}
+	s.ctx.Env = &commands.Env{Caller: s, Limits: &s.calls.limits}
 }
 
 // Close ends the session.

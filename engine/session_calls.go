@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine/slowlog"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
@@ -37,7 +38,8 @@ type calls struct {
 	run       stats.Run // calls of one command in a row
 	last      lastCall
 	random    uint32          // state of the generator that picks which calls are timed
-	prefixes  *stats.Prefixes // those by which Env.Tally counts; nil: none
+	limits    rl.Session      // of the rate limit commands
+	prefixes  *stats.Prefixes // those by which limits counts; nil: none
 	reads     int64           // from the client
 	readBytes int64
 	longArgs  int // see TakeLongArgs

@@ -15,12 +15,12 @@ func (m *calls) flush() {
 		m.readBytes, m.reads = 0, 0
 	}
 	m.run.Flush(s.id, all)
-	t := &s.ctx.Env.Tally
-	for i := range t.Nested {
-		all.Add(s.id, &t.Nested[i])
+	env := s.ctx.Env
+	for i := range env.Nested {
+		all.Add(s.id, &env.Nested[i])
 	}
-	t.Nested = t.Nested[:0]
-	all.AddDecisions(s.id, t.Decisions)
+	env.Nested = env.Nested[:0]
+	all.AddDecisions(s.id, m.limits.Decisions)
 	m.flushPrefixes() // after the totals, see prefixDecisions
 }
 

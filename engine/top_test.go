@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/race"
 )
@@ -224,7 +224,7 @@ func TestTopOffHoldsNothing(t *testing.T) {
 	s := newSession(t, e)
 	do(s, "RL.ALLOW k 1 1s")
 	do(s, "CONFIG SET rl-top no")
-	report, sampling := e.Top(commands.TopQuery{N: 1})
+	report, sampling := e.Top(rl.TopQuery{N: 1})
 	require.Zero(t, report.Total)
 	require.Zero(t, sampling)
 }
@@ -233,7 +233,7 @@ func TestTopOffHoldsNothing(t *testing.T) {
 func TestTopIsExactWhileCallsAreFew(t *testing.T) {
 	e, clock := newEngine(t)
 	s := newSession(t, e)
-	require.Contains(t, do(s, "RL.TOP DENIED 1"), "keys [] note "+commands.CountedDecisions)
+	require.Contains(t, do(s, "RL.TOP DENIED 1"), "keys [] note "+rl.CountedDecisions)
 	for range 50 {
 		do(s, "RL.ALLOW k 33 1m")
 	}

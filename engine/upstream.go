@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/upstream/call"
 )
@@ -341,7 +342,7 @@ func (f *forwarding) countDecided(c *call.Call) {
 			}
 		}
 		x.DBIndex = db
-		commands.CountDecision(x, d.LimitDecision)
+		rl.CountDecision(x, d.LimitDecision)
 	}
 	x.DBIndex = selected
 }

@@ -2,6 +2,7 @@ package scripting
 
 import (
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -12,7 +13,7 @@ func (e *Engine) evalSHA(c *commands.Ctx) resp.Value   { return e.evalDigest(c, 
 func (e *Engine) evalSHARO(c *commands.Ctx) resp.Value { return e.evalDigest(c, true) }
 
 func (e *Engine) evalSource(c *commands.Ctx, readOnly bool) resp.Value {
-	if !readOnly && c.AddRun() {
+	if !readOnly && rl.AddRun(c) {
 		return resp.Null
 	}
 	keys, args, refusal := splitKeys(c.Args)

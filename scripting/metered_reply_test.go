@@ -74,8 +74,8 @@ func TestPanicIsCounted(t *testing.T) {
 				[][]byte{[]byte("EVAL"), []byte(source), []byte("1"), []byte("k")})
 			require.Contains(t, reply, "-ERR "+internalError)
 			require.Equal(t, 1, errors)
-			require.Equal(t, int64(1), c.Env.Tally.Nested[0].Calls)
-			require.Equal(t, "set", c.Env.Tally.Nested[0].Cmd.Name)
+			require.Equal(t, int64(1), c.Env.Nested[0].Calls)
+			require.Equal(t, "set", c.Env.Nested[0].Cmd.Name)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scripting/lua"
 	"github.com/zlimit/zlimit/scripting/proof"
@@ -19,7 +20,7 @@ func newProofEngine(t testing.TB) *Engine {
 	answer := func(*commands.Ctx) resp.Value { return resp.OK }
 	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, commands.Expiry, commands.SortedSets,
 		commands.SortedSetCombinations,
-		commands.Sets, commands.Hashes, commands.Lists, commands.RateLimits,
+		commands.Sets, commands.Hashes, commands.Lists, rl.Commands,
 		commands.Databases(func() {}, func() int64 { return 0 }), e.Commands(),
 		[]commands.Command{
 			{Name: "ping", Arity: -1, Handler: answer},

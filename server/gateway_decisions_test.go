@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/server"
 )
 
@@ -63,7 +63,7 @@ func decided(srv *server.Server) string {
 	prefixes, none, all := srv.Engine().Facts().Decisions()
 	for i, d := range all {
 		if !d.IsZero() {
-			by := commands.Decider(i)
+			by := rl.Decider(i)
 			fmt.Fprintln(&b, by.Command(), by.Algorithm(), d)
 		}
 	}

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scenario"
 	"github.com/zlimit/zlimit/upstream/ratelimit"
@@ -52,8 +54,8 @@ func TestFunctionsOnEveryPath(t *testing.T) {
 
 var rateLimitCommands = func() map[string]*commands.Command {
 	rows := make(map[string]*commands.Command)
-	for i := range commands.RateLimits {
-		rows[commands.RateLimits[i].Name] = &commands.RateLimits[i]
+	for _, row := range slices.Concat(rl.Commands, commands.Strings) {
+		rows[row.Name] = &row
 	}
 	return rows
 }()

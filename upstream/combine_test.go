@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
@@ -21,10 +22,10 @@ func decisionItem(t *testing.T, line string) *item {
 	for word := range strings.FieldsSeq(line) {
 		args = append(args, []byte(word))
 	}
-	row := slices.IndexFunc(commands.RateLimits,
+	row := slices.IndexFunc(rl.Commands,
 		func(c commands.Command) bool { return c.Name == "rl.allow" })
 	k, refusal := ratelimit.Parse(&commands.Ctx{
-		Args: args, Cmd: &commands.RateLimits[row],
+		Args: args, Cmd: &rl.Commands[row],
 		Scope: commands.Scope{Settings: &commands.Settings{RLLogMaxUnits: limiter.DefaultMaxUnits}},
 	})
 	require.False(t, refusal.IsError())

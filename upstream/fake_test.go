@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/upstream/call"
 )
@@ -176,7 +177,7 @@ func open(t *testing.T, url string, change func(o *Options)) *Upstream {
 }
 
 // table has the rows that tests use.
-var table = commands.NewTable(commands.Strings, commands.Keys, commands.Lists, commands.RateLimits,
+var table = commands.NewTable(commands.Strings, commands.Keys, commands.Lists, rl.Commands,
 	commands.Databases(func() {}, func() int64 { return 0 }))
 
 // newCall returns the call of a line.

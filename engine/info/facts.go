@@ -4,6 +4,7 @@ import (
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
@@ -68,7 +69,7 @@ type Facts struct {
 	Unexpected func() int64 // commands of a master that could not be carried out
 
 	// Decisions returns the decisions by prefix of rl-stats-prefix, and those of no prefix.
-	Decisions func() (prefixes []stats.PrefixDecisions, none, all []commands.Decisions)
+	Decisions func() (prefixes []stats.PrefixDecisions, none, all []rl.Decisions)
 
 	Upstream func() []call.Fact // of section upstream; nil if there is none
 }

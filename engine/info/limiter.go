@@ -3,7 +3,7 @@ package info
 import (
 	"strconv"
 
-	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/words"
 )
@@ -40,7 +40,7 @@ var limiterRows = []row{
 		counter("zlimit_prefix_refused_total", "Calls refused because a prefix was full.", "prefix").
 			of("refused")),
 	family("algorithm_", func(f *Facts, put put) {
-		for _, s := range stats.SumBy(f.Stats.Decisions(), commands.Decider.Algorithm) {
+		for _, s := range stats.SumBy(f.Stats.Decisions(), rl.Decider.Algorithm) {
 			put(s.Name, counts(&s.Decisions), s.Name)
 		}
 	}, counter("rate_limit_allowed_total", "Admitted calls, by algorithm.", "algorithm").of("allowed"),
@@ -48,7 +48,7 @@ var limiterRows = []row{
 		counter("rate_limit_units_total", "Granted units, by algorithm.", "algorithm").of("units"),
 		extra("What limiters decided, by algorithm.", "*")),
 	family("command_", func(f *Facts, put put) {
-		for _, s := range stats.SumBy(f.Stats.Decisions(), commands.Decider.Command) {
+		for _, s := range stats.SumBy(f.Stats.Decisions(), rl.Decider.Command) {
 			put(s.Name, counts(&s.Decisions))
 		}
 	}, extra("What limiters decided, by command.", "*")),
@@ -86,7 +86,7 @@ var limiterRows = []row{
 }
 
 // counts returns decisions as INFO shows them.
-func counts(d *commands.Decisions) pairs {
+func counts(d *rl.Decisions) pairs {
 	return pairs{{"allowed", d.Allowed}, {"denied", d.Denied}, {"peeked", d.Peeked}, {"units", d.Units}}
 }
 
@@ -97,18 +97,18 @@ func putDecisions(f *Facts, put put) {
 		prefixes[i].Prefix = words.Spell(prefixes[i].Prefix)
 	}
 	for _, p := range append(prefixes, stats.PrefixDecisions{By: none}) {
-		for _, s := range stats.SumBy(p.By, commands.Decider.Algorithm) {
+		for _, s := range stats.SumBy(p.By, rl.Decider.Algorithm) {
 			put("", append(counts(&s.Decisions), pair{"fullness", fullness(&s.Fullness)}), s.Name, p.Prefix)
 		}
 	}
 }
 
 // fullness returns a Histogram, or nil if there were no decisions.
-func fullness(counted *commands.Fullness) any {
+func fullness(counted *rl.Fullness) any {
 	h := Histogram{Sum: counted.Sum, Buckets: map[float64]uint64{}}
 	for i, n := range counted.Buckets {
 		h.Count += uint64(n)
-		h.Buckets[float64(i+1)/commands.FullnessBuckets] = h.Count
+		h.Buckets[float64(i+1)/rl.FullnessBuckets] = h.Count
 	}
 	if h.Count == 0 {
 		return nil
@@ -119,7 +119,7 @@ func fullness(counted *commands.Fullness) any {
 // putHeld puts what the keyspace held, by kind of value.
 func putHeld(f *Facts, put put) {
 	for k, h := range f.Sampler.Last().By {
-		kind, hits := commands.Kind(k), word{h.Hits, nil}
+		kind, hits := rl.Kind(k), word{h.Hits, nil}
 		if kind.CountsHits() {
 			hits.metric = h.Hits
 		}
@@ -132,7 +132,7 @@ func putHeld(f *Facts, put put) {
 }
 
 func putHeldSum(f *Facts, put put) {
-	var sum commands.KindCount
+	var sum rl.KindCount
 	for _, h := range f.Sampler.Last().By {
 		sum.Keys += h.Keys
 		sum.Hits += h.Hits

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 )
 
 // decisionShards is over how many places the counts of decisions are spread: an
 // in-process Allow adds its one decision at once, on every processor.
 const decisionShards = 16
 
-// decisionCounts counts decisions by commands.Decider.
+// decisionCounts counts decisions by rl.Decider.
 type decisionCounts struct{ by []deciderCounts }
 
 type deciderCounts struct {
@@ -23,12 +23,12 @@ type deciderCounts struct {
 // init allocates the counts, with two cache lines behind them that keep the counts
 // of other processors away.
 func (c *decisionCounts) init() {
-	n := commands.NumDeciders()
+	n := rl.NumDeciders()
 	c.by = make([]deciderCounts, n, n+4)
 }
 
-// AddDecisions adds a session's decisions, by commands.Decider, and zeroes them.
-func (s *Stats) AddDecisions(session int64, from []commands.Decisions) {
+// AddDecisions adds a session's decisions, by rl.Decider, and zeroes them.
+func (s *Stats) AddDecisions(session int64, from []rl.Decisions) {
 	c := &s.decisions[session%decisionShards]
 	for i := range from {
 		d := &from[i]
@@ -36,11 +36,11 @@ func (s *Stats) AddDecisions(session int64, from []commands.Decisions) {
 			continue
 		}
 		c.by[i].add(d)
-		*d = commands.Decisions{}
+		*d = rl.Decisions{}
 	}
 }
 
-func (c *deciderCounts) add(d *commands.Decisions) {
+func (c *deciderCounts) add(d *rl.Decisions) {
 	for _, n := range [...]struct {
 		to *atomic.Int64
 		n  int64
@@ -62,15 +62,15 @@ func (c *decisionCounts) reset() {
 	}
 }
 
-// Decisions returns the sums of all sessions, by commands.Decider.
-func (s *Stats) Decisions() []commands.Decisions { return sumDecisions(s.decisions[:]) }
+// Decisions returns the sums of all sessions, by rl.Decider.
+func (s *Stats) Decisions() []rl.Decisions { return sumDecisions(s.decisions[:]) }
 
-func sumDecisions(counts []decisionCounts) []commands.Decisions {
-	sum := make([]commands.Decisions, commands.NumDeciders())
+func sumDecisions(counts []decisionCounts) []rl.Decisions {
+	sum := make([]rl.Decisions, rl.NumDeciders())
 	for i := range counts {
 		for by := range sum {
 			d := &counts[i].by[by]
-			sum[by].Add(&commands.Decisions{
+			sum[by].Add(&rl.Decisions{
 				Allowed: d.allowed.Load(), Denied: d.denied.Load(), Peeked: d.peeked.Load(),
 				Units: d.units.Load(), Fullness: d.fullness.load(),
 			})
@@ -80,8 +80,8 @@ func sumDecisions(counts []decisionCounts) []commands.Decisions {
 }
 
 // Total returns the sum of decisions.
-func Total(by []commands.Decisions) *commands.Decisions {
-	sum := new(commands.Decisions)
+func Total(by []rl.Decisions) *rl.Decisions {
+	sum := new(rl.Decisions)
 	for i := range by {
 		sum.Add(&by[i])
 	}
@@ -91,13 +91,13 @@ func Total(by []commands.Decisions) *commands.Decisions {
 // A Sum is the decisions of the deciders of one name.
 type Sum struct {
 	Name string
-	commands.Decisions
+	rl.Decisions
 }
 
 // SumBy returns the sums of decisions by a name of their deciders, in the order of deciders.
-func SumBy(by []commands.Decisions, name func(commands.Decider) string) (sums []Sum) {
+func SumBy(by []rl.Decisions, name func(rl.Decider) string) (sums []Sum) {
 	for d := range by {
-		n := name(commands.Decider(d))
+		n := name(rl.Decider(d))
 		i := slices.IndexFunc(sums, func(s Sum) bool { return s.Name == n })
 		if i < 0 {
 			i = len(sums)
@@ -108,13 +108,13 @@ func SumBy(by []commands.Decisions, name func(commands.Decider) string) (sums []
 	return sums
 }
 
-// fullnessCounts is a commands.Fullness that several sessions add to.
+// fullnessCounts is a rl.Fullness that several sessions add to.
 type fullnessCounts struct {
-	buckets [commands.FullnessBuckets]atomic.Int64
+	buckets [rl.FullnessBuckets]atomic.Int64
 	sum     atomic.Uint64 // the bits of a float64
 }
 
-func (c *fullnessCounts) add(h *commands.Fullness) {
+func (c *fullnessCounts) add(h *rl.Fullness) {
 	for i, n := range &h.Buckets {
 		if n != 0 {
 			c.buckets[i].Add(n)
@@ -128,7 +128,7 @@ func (c *fullnessCounts) add(h *commands.Fullness) {
 	}
 }
 
-func (c *fullnessCounts) load() (h commands.Fullness) {
+func (c *fullnessCounts) load() (h rl.Fullness) {
 	for i := range c.buckets {
 		h.Buckets[i] = c.buckets[i].Load()
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/words"
 )
@@ -12,11 +12,11 @@ import (
 // DecisionsReply returns the reply of RL.STATS: a map of the totals, the totals of each
 // algorithm, and the same for each prefix of rl-stats-prefix. With names it is a map of these
 // prefixes only. See docs/adr/0038.
-func DecisionsReply(all []commands.Decisions, prefixes []PrefixDecisions, names [][]byte) resp.Value {
+func DecisionsReply(all []rl.Decisions, prefixes []PrefixDecisions, names [][]byte) resp.Value {
 	if len(names) == 0 {
 		pairs := append(decisionPairs(all), resp.Bulk("prefixes"), byPrefix(prefixes))
-		if !slices.ContainsFunc(all, func(d commands.Decisions) bool { return !d.IsZero() }) {
-			pairs = append(pairs, resp.Bulk("note"), resp.Bulk(commands.CountedDecisions))
+		if !slices.ContainsFunc(all, func(d rl.Decisions) bool { return !d.IsZero() }) {
+			pairs = append(pairs, resp.Bulk("note"), resp.Bulk(rl.CountedDecisions))
 		}
 		return resp.Map(pairs...)
 	}
@@ -45,15 +45,15 @@ func byPrefix(prefixes []PrefixDecisions) resp.Value {
 
 // decisionPairs returns the fields of decisions: the sums, and those of each algorithm
 // that has decided.
-func decisionPairs(by []commands.Decisions) []resp.Value {
-	fields := func(d *commands.Decisions) []resp.Value {
+func decisionPairs(by []rl.Decisions) []resp.Value {
+	fields := func(d *rl.Decisions) []resp.Value {
 		return []resp.Value{
 			resp.Bulk("allowed"), resp.Int(d.Allowed), resp.Bulk("denied"), resp.Int(d.Denied),
 			resp.Bulk("peeked"), resp.Int(d.Peeked), resp.Bulk("units"), resp.Int(d.Units),
 		}
 	}
 	var pairs []resp.Value
-	for _, s := range SumBy(by, commands.Decider.Algorithm) {
+	for _, s := range SumBy(by, rl.Decider.Algorithm) {
 		if !s.IsZero() {
 			pairs = append(pairs, resp.Bulk(strings.ToUpper(s.Name)), resp.Map(fields(&s.Decisions)...))
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 )
 
 // Prefixes are the prefixes of rl-stats-prefix with their decisions. Its methods may be
@@ -80,8 +80,8 @@ func hasPrefix(key []byte, prefix string) bool {
 }
 
 // Add adds a session's decisions and zeroes them.
-func (p *Prefixes) Add(session int64, t *commands.PrefixTally) {
-	t.Drain(func(prefix int, by commands.Decider, d *commands.Decisions) {
+func (p *Prefixes) Add(session int64, t *rl.PrefixTally) {
+	t.Drain(func(prefix int, by rl.Decider, d *rl.Decisions) {
 		p.rows[prefix].counts[session%decisionShards].by[by].add(d)
 	})
 }
@@ -98,7 +98,7 @@ func (p *Prefixes) Reset() {
 // PrefixDecisions are the decisions under one prefix.
 type PrefixDecisions struct {
 	Prefix string
-	By     []commands.Decisions // by commands.Decider
+	By     []rl.Decisions // by rl.Decider
 }
 
 // Decisions returns the decisions of all prefixes, sorted by prefix. p may be nil.

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/zlimit/zlimit/clock"
-	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -23,7 +23,7 @@ type Sampler struct {
 	Yield func() // see store.Yielder
 
 	mu      sync.Mutex // held during a step
-	counts  commands.KindCounts
+	counts  rl.KindCounts
 	shard   int
 	cursor  uint64
 	began   bool
@@ -35,9 +35,9 @@ type Sampler struct {
 
 // A Sample is what the keyspace held when a round ended.
 type Sample struct {
-	By      []commands.KindCount // by commands.Kind; nil if there was no round
-	Taken   bool                 // there was a round
-	TakenUs int64                // its end, on the clock's monotonic source
+	By      []rl.KindCount // by rl.Kind; nil if there was no round
+	Taken   bool           // there was a round
+	TakenUs int64          // its end, on the clock's monotonic source
 }
 
 const (

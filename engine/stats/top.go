@@ -4,12 +4,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine/stats/topk"
 	"github.com/zlimit/zlimit/limiter"
 )
 
-// Top implements commands.TopKeys by sketches. Each key belongs to one shard by its name,
+// Top implements rl.TopKeys by sketches. Each key belongs to one shard by its name,
 // so that no count is in two sketches. The counts are of names: they outlive the key,
 // since limiters' keys come and go.
 type Top struct {
@@ -40,10 +40,10 @@ type topShard struct {
 }
 
 // MaxTopEntries is the most keys that a Top holds, each with a name of at most
-// commands.MaxTopKey bytes.
+// rl.MaxTopKey bytes.
 const MaxTopEntries = 2 * topShards * topk.MaxEntries
 
-// Exact implements commands.TopKeys.
+// Exact implements rl.TopKeys.
 func (t *Top) Exact() bool { return !t.sampled.Load() }
 
 // count counts an addition, and decides whether the next ones are to be sampled. A slot that begins
@@ -59,7 +59,7 @@ func (t *Top) count(nowMs int64) {
 	}
 }
 
-// Add implements commands.TopKeys.
+// Add implements rl.TopKeys.
 func (t *Top) Add(nowMs int64, db int, key []byte, denied bool, weight int64, q limiter.Quota) {
 	t.count(nowMs)
 	hash := topk.Hash(key)
@@ -69,7 +69,7 @@ func (t *Top) Add(nowMs int64, db int, key []byte, denied bool, weight int64, q 
 	if s.fromMs == 0 {
 		s.fromMs = nowMs
 	}
-	if len(key) > commands.MaxTopKey {
+	if len(key) > rl.MaxTopKey {
 		s.skipped[0] += weight
 		if denied {
 			s.skipped[1] += weight
@@ -107,9 +107,9 @@ func (t *Top) recount(s *topShard) {
 // Bytes returns about how much memory the counts take.
 func (t *Top) Bytes() int64 { return t.bytes.Load() }
 
-// Top implements commands.TopKeys.
-func (t *Top) Top(q *commands.TopQuery) commands.TopReport {
-	var keys []commands.TopKey
+// Top implements rl.TopKeys.
+func (t *Top) Top(q *rl.TopQuery) rl.TopReport {
+	var keys []rl.TopKey
 	var total, sampled, others, skipped, fromMs int64
 	for i := range t.shards {
 		sum, sumFromMs, sumSkipped := t.sum(&t.shards[i], q)
@@ -125,21 +125,21 @@ func (t *Top) Top(q *commands.TopQuery) commands.TopReport {
 		others = max(others, sum.Absent())
 		for _, e := range sum.Entries() {
 			if e.DB == q.DB && q.Keep(e.Name) {
-				keys = append(keys, commands.TopKey{
+				keys = append(keys, rl.TopKey{
 					Name: e.Name, Count: e.Count, Error: e.Error,
 					Last: limiter.Quota{Limit: e.Last[0], WindowMs: e.Last[1]},
 				})
 			}
 		}
 	}
-	r := commands.NewTopReport(keys, q.N, others)
+	r := rl.NewTopReport(keys, q.N, others)
 	r.Total, r.Sampled, r.Skipped, r.FromMs = total, sampled, skipped, fromMs
 	return r
 }
 
 // sum returns what a shard has counted, the first instant of it (0: there is none), and
 // the decisions that it has skipped since it was reset.
-func (t *Top) sum(s *topShard, q *commands.TopQuery) (sum *topk.Sketch, fromMs, skipped int64) {
+func (t *Top) sum(s *topShard, q *rl.TopQuery) (sum *topk.Sketch, fromMs, skipped int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ring, skipped := s.decided, s.skipped[0]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -40,7 +41,7 @@ func (t *Tracer) turnOn(c *commands.Ctx) resp.Value {
 	switch {
 	case !ok:
 		return errInteger
-	case n < 1 || n > commands.MaxSim:
+	case n < 1 || n > rl.MaxSim:
 		return errRange
 	}
 	empty := !t.Elsewhere && c.DB.Peek(c.Args[2], c.NowMs) == nil
@@ -74,7 +75,7 @@ func (t *Tracer) listKeys(c *commands.Ctx) resp.Value {
 
 var (
 	errInteger  = resp.Error("ERR n is not an integer or out of range")
-	errRange    = resp.Error(fmt.Sprintf("ERR n must be from 1 to %d", commands.MaxSim))
+	errRange    = resp.Error(fmt.Sprintf("ERR n must be from 1 to %d", rl.MaxSim))
 	errManyKeys = resp.Error(fmt.Sprintf("ERR %d keys are traced already: RL.TRACE OFF one of them",
 		MaxKeys))
 	errManyDecisions = resp.Error(fmt.Sprintf("ERR all traces together keep at most %d decisions",

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine/stats/topk"
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A Tracer implements commands.Tracer: for each key that is traced it keeps the last
+// A Tracer implements rl.Tracer: for each key that is traced it keeps the last
 // decisions. Its zero value is ready to use.
 type Tracer struct {
 	// Elsewhere says that the keys are not in this engine. It must not change.
@@ -29,14 +29,14 @@ type Tracer struct {
 // Bounds of traces. A decision takes 32 bytes.
 const (
 	MaxKeys      = 64
-	MaxDecisions = 100_000            // of all traces together
-	maxName      = commands.MaxTopKey // bytes of a key's name
+	MaxDecisions = 100_000      // of all traces together
+	maxName      = rl.MaxTopKey // bytes of a key's name
 )
 
 // A trace is a ring of decisions.
 type trace struct {
 	size      int // decisions that are kept
-	decisions []commands.TracedDecision
+	decisions []rl.TracedDecision
 	next      int // the oldest, once there are size decisions
 	lost      int64
 	fromEmpty bool
@@ -56,7 +56,7 @@ func (r *trace) bytes(key topk.Key) int64 {
 		int64(len(key.Name)) + int64(cap(r.decisions))*decisionBytes
 }
 
-const decisionBytes = int64(unsafe.Sizeof(commands.TracedDecision{}))
+const decisionBytes = int64(unsafe.Sizeof(rl.TracedDecision{}))
 
 // Bytes returns how much memory the traces take.
 func (t *Tracer) Bytes() int64 { return t.bytes.Load() }
@@ -113,8 +113,8 @@ func (t *Tracer) stop(db int, name string) bool {
 	return true
 }
 
-// Record implements commands.Tracer.
-func (t *Tracer) Record(db int, key []byte, d commands.TracedDecision) {
+// Record implements rl.Tracer.
+func (t *Tracer) Record(db int, key []byte, d rl.TracedDecision) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.byKey[topk.Key{DB: db, Name: string(key)}]
@@ -133,17 +133,17 @@ func (t *Tracer) Record(db int, key []byte, d commands.TracedDecision) {
 	}
 }
 
-// Trace implements commands.Tracer.
-func (t *Tracer) Trace(db int, key []byte, n int) (commands.Trace, bool) {
+// Trace implements rl.Tracer.
+func (t *Tracer) Trace(db int, key []byte, n int) (rl.Trace, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.byKey[topk.Key{DB: db, Name: string(key)}]
 	if r == nil {
-		return commands.Trace{}, false
+		return rl.Trace{}, false
 	}
 	all := slices.Concat(r.decisions[r.next:], r.decisions[:r.next])
 	earlier := max(len(all)-n, 0)
-	return commands.Trace{
+	return rl.Trace{
 		Decisions: all[earlier:], Lost: r.lost + int64(earlier), FromEmpty: r.fromEmpty,
 	}, true
 }

@@ -6,6 +6,7 @@ package call
 
 import (
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -42,7 +43,7 @@ type Call struct {
 
 // A Decided is a decision of a call, and the index in Queue of the command that has asked for it.
 type Decided struct {
-	*commands.LimitDecision
+	*rl.LimitDecision
 	At int
 }
 

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -11,7 +12,7 @@ import (
 // A Call is a rate limit command as a call of a function. It aliases the command's
 // arguments.
 type Call struct {
-	limit    commands.LimitCall
+	limit    rl.LimitCall
 	kind     *kind
 	function string // without the suffix of a call that changes nothing
 	peekable bool   // the function has such a variant
@@ -25,7 +26,7 @@ type Call struct {
 	options int64
 	most    int64 // units that RL.SETTLE or RL.ADOPT may add; 0: as many as the command
 
-	made    commands.LimitDecision // see Made
+	made    rl.LimitDecision // see Made
 	decided bool
 }
 
@@ -56,7 +57,7 @@ func Handles(cmd *commands.Command) bool { return kinds[cmd.Name] != nil }
 // is invalid or beyond the package's bounds. Handles must report c.Cmd. Of c it uses Args,
 // Cmd and Settings, and the number of arguments must be right.
 func Parse(c *commands.Ctx) (*Call, resp.Value) {
-	limit, refusal := commands.ParseLimitCall(c)
+	limit, refusal := rl.ParseLimitCall(c)
 	if refusal.IsError() {
 		return nil, refusal
 	}

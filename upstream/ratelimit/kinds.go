@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -114,11 +115,11 @@ func allowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 	switch {
 	case k.kind == kinds["cl.throttle"]:
 		t := d.Throttle(k.limit.Quotas[0].Capacity(k.limit.Param))
-		return commands.ThrottleReply(c, &t), true
+		return rl.ThrottleReply(c, &t), true
 	case k.limit.Full:
-		return commands.FullReply(c, &d, k.limit.Algorithm), true
+		return rl.FullReply(c, &d, k.limit.Algorithm), true
 	}
-	return commands.DecisionReply(c, &d), true
+	return rl.DecisionReply(c, &d), true
 }
 
 func mallowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
@@ -197,16 +198,16 @@ func infoReply(c *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
 	if len(n) == 0 {
 		return resp.Map(), true
 	}
-	names := commands.LimitAlgorithms()
+	names := rl.LimitAlgorithms()
 	if len(n) < 6 || len(n) > 8 || n[0].n < 1 || n[0].n > int64(len(names)) {
 		return resp.None, false
 	}
-	s := commands.LimitState{
+	s := rl.LimitState{
 		Algorithm: names[n[0].n-1], Bytes: n[1].value(), TTLMs: n[2].n,
 		Used: n[3].value(), Oldest: n[4].value(), Newest: n[5].value(),
 	}
 	for i, more := range n[6:] {
 		s.More[i] = more.n
 	}
-	return commands.InfoReply(c, &s), true
+	return rl.InfoReply(c, &s), true
 }

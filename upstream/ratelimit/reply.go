@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -81,7 +82,7 @@ func (k *Call) Reply(c *commands.Ctx, raw []byte) resp.Value {
 }
 
 // Made returns the decision in the last reply of Reply, or nil if there is none.
-func (k *Call) Made() *commands.LimitDecision {
+func (k *Call) Made() *rl.LimitDecision {
 	if !k.decided {
 		return nil
 	}
@@ -107,39 +108,39 @@ func (k *Call) refusal(n []item) resp.Value {
 	a, b := n[1].n, n[2].n
 	switch n[0].n {
 	case codeHolds:
-		if names := commands.LimitAlgorithms(); a >= 1 && a <= int64(len(names)) {
-			return commands.HoldsReply(names[a-1], k.limit.Algorithm)
+		if names := rl.LimitAlgorithms(); a >= 1 && a <= int64(len(names)) {
+			return rl.HoldsReply(names[a-1], k.limit.Algorithm)
 		}
 	case codeForeign:
 		if a >= 0 && a < int64(len(redisTypes)) {
-			return commands.ForeignReply(redisTypes[a], k.limit.Algorithm)
+			return rl.ForeignReply(redisTypes[a], k.limit.Algorithm)
 		}
 	case codeBucketsDiffer:
 		q := k.limit.Quotas[0]
-		return commands.BucketsReply(a, b, k.limit.Param, limiter.BucketWidth(q.WindowMs, k.limit.Param))
+		return rl.BucketsReply(a, b, k.limit.Param, limiter.BucketWidth(q.WindowMs, k.limit.Param))
 	case codeWindowDiffers:
-		return commands.CounterReply(a, k.limit.Quotas[0].WindowMs)
+		return rl.CounterReply(a, k.limit.Quotas[0].WindowMs)
 	case codeClock:
-		return commands.ErrLimitClock
+		return rl.ErrLimitClock
 	case codeLarge:
 		return errLarge
 	case codeForeignHold:
-		return commands.ErrForeignHold
+		return rl.ErrForeignHold
 	case codeNoRefund:
-		return commands.ErrNoRefund
+		return rl.ErrNoRefund
 	case codeExcess:
 		if k.most > 0 && k.most < limiter.MaxCost {
 			return resp.Error(fmt.Sprintf("ERR actual must be at most upstream-max-units (%d) above the "+
 				"estimate", k.most))
 		}
-		return commands.ErrActualLarge
+		return rl.ErrActualLarge
 	case codeAdoptLarge:
-		if k.most > 0 && k.most < commands.MaxAdopted {
+		if k.most > 0 && k.most < rl.MaxAdopted {
 			return resp.Error(fmt.Sprintf("ERR key holds more than upstream-max-units (%d) members", k.most))
 		}
-		return commands.ErrAdoptLarge
+		return rl.ErrAdoptLarge
 	case codeAdoptScores:
-		return commands.ErrAdoptScores
+		return rl.ErrAdoptScores
 	case codeNotInteger:
 		return commands.ErrNotInteger
 	case codeOverflow:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/oracle"
@@ -167,8 +169,8 @@ func (u *upstream) words(call interface {
 
 var rows = func() map[string]*commands.Command {
 	rows := make(map[string]*commands.Command)
-	for i := range commands.RateLimits {
-		rows[commands.RateLimits[i].Name] = &commands.RateLimits[i]
+	for _, row := range slices.Concat(rl.Commands, commands.Strings) {
+		rows[row.Name] = &row
 	}
 	return rows
 }()

@@ -1,8 +1,9 @@
-package commands
+package rl
 
 import (
 	"strconv"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -21,9 +22,9 @@ var (
 )
 
 var bucketsAlgorithm = algorithm{
-	name: "BUCKETS", redisType: "hash", hasType: isHash, foreignError: errRLForeignHash,
-	hasState: func(c *Ctx, n *store.Node) bool {
-		_, ok := c.parseBuckets(store.HashOf(n))
+	name: "BUCKETS", redisType: "hash", hasType: isHash, foreignError: errForeignHash,
+	hasState: func(c *commands.Ctx, n *store.Node) bool {
+		_, ok := parseBuckets(c, store.HashOf(n))
 		return ok
 	},
 	allow: allowBuckets,
@@ -33,22 +34,22 @@ var bucketsAlgorithm = algorithm{
 			Counts: make([]int64, 0, a.param+1),
 		}
 	},
-	validate: func(_ *Ctx, a *allowCall) error {
+	validate: func(_ *commands.Ctx, a *allowCall) error {
 		if err := limiter.ValidateQuota(a.quotas[0], a.Call); err != nil {
 			return err
 		}
 		return limiter.ValidateBuckets(a.param)
 	},
-	subject: func(c *Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
-		b, expireAtMs, refusal := c.bucketsOf(n, a.quotas[0], a.param)
+	subject: func(c *commands.Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
+		b, expireAtMs, refusal := bucketsOf(c, n, a.quotas[0], a.param)
 		return &b, expireAtMs, refusal
 	},
-	param:    &algoParam{"n", errRLBucketsMissing, errRLBucketsNumber},
+	param:    &algoParam{"n", errBucketsMissing, errBucketsNumber},
 	refund:   refundBuckets,
 	moreInfo: []string{"width_ms", "buckets"},
-	info: func(c *Ctx, n *store.Node) keyInfo {
+	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		h := store.HashOf(n)
-		b, _ := c.parseBuckets(h)
+		b, _ := parseBuckets(c, h)
 		expireAtMs, _ := n.Value.ExpireAtMs()
 		return keyInfo{
 			used:   resp.Int(b.Used(c.NowMs, expireAtMs)),
@@ -56,8 +57,8 @@ var bucketsAlgorithm = algorithm{
 			more: [2]int64{b.WidthMs, b.N},
 		}
 	},
-	units: func(c *Ctx, n *store.Node) (units int64) {
-		b, _ := c.parseBuckets(store.HashOf(n))
+	units: func(c *commands.Ctx, n *store.Node) (units int64) {
+		b, _ := parseBuckets(c, store.HashOf(n))
 		for _, count := range b.Counts {
 			units += count
 		}
@@ -69,7 +70,7 @@ func isHash(n *store.Node) bool { return store.HashOf(n) != nil }
 
 // parseBuckets parses a hash as the state of BUCKETS. The counts are in scratch
 // space, valid until the next call, with capacity for one more bucket.
-func (c *Ctx) parseBuckets(h *hash.Hash) (b limiter.Buckets, ok bool) {
+func parseBuckets(c *commands.Ctx, h *hash.Hash) (b limiter.Buckets, ok bool) {
 	if h.Len() != 4 {
 		return b, false
 	}
@@ -78,7 +79,7 @@ func (c *Ctx) parseBuckets(h *hash.Hash) (b limiter.Buckets, ok bool) {
 		to   *int64
 	}{{fieldWidth, &b.WidthMs}, {fieldN, &b.N}, {fieldNewest, &b.NewestMs}} {
 		text, _ := h.Get(f.name)
-		if *f.to, ok = parseInt(text); !ok {
+		if *f.to, ok = store.ParseInt(text); !ok {
 			return b, false
 		}
 	}
@@ -86,13 +87,13 @@ func (c *Ctx) parseBuckets(h *hash.Hash) (b limiter.Buckets, ok bool) {
 		return b, false
 	}
 	text, _ := h.Get(fieldCounts)
-	b.Counts = c.counts(int(b.N) + 1)
+	b.Counts = session(c).counts(int(b.N) + 1)
 	for more := true; more; {
 		end := 0
 		for end < len(text) && text[end] != ' ' {
 			end++
 		}
-		count, ok := parseInt(text[:end])
+		count, ok := store.ParseInt(text[:end])
 		if !ok || len(b.Counts) == cap(b.Counts) {
 			return b, false
 		}
@@ -105,35 +106,36 @@ func (c *Ctx) parseBuckets(h *hash.Hash) (b limiter.Buckets, ok bool) {
 }
 
 // setBuckets stores the state of BUCKETS in a key; n is nil if it does not exist.
-func (c *Ctx) setBuckets(name []byte, n *store.Node, b *limiter.Buckets, expireAtMs int64) {
+func setBuckets(c *commands.Ctx, name []byte, n *store.Node, b *limiter.Buckets, expireAtMs int64) {
 	var h *hash.Hash
 	var before bucketsBefore
 	if n == nil {
 		h = &hash.Hash{}
 		n = c.DB.Put(name, h)
-		c.setField(h, fieldWidth, b.WidthMs)
-		c.setField(h, fieldN, b.N)
+		setField(c, h, fieldWidth, b.WidthMs)
+		setField(c, h, fieldN, b.N)
 	} else {
 		h = store.HashOf(n)
 		if c.Group() != nil {
 			before = bucketsAt(n, h)
 		}
 	}
-	c.setField(h, fieldNewest, b.NewestMs)
-	c.setField(h, fieldCounts, b.Counts...)
+	setField(c, h, fieldNewest, b.NewestMs)
+	setField(c, h, fieldCounts, b.Counts...)
 	h.NoteEncoding(c.Settings.HashMaxListpackCount, c.Settings.HashMaxListpackValue)
 	if expireAtMs > 0 {
 		c.DB.ExpireAt(n, expireAtMs)
 	}
 	c.DB.Touch(n)
 	if c.Group() != nil {
-		c.didBuckets(name, n, h, before)
+		didBuckets(c, name, n, h, before)
 	}
 }
 
 // setField sets a field to numbers, which it formats in scratch space.
-func (c *Ctx) setField(h *hash.Hash, field []byte, numbers ...int64) {
-	text := c.scratch.bytes[len(c.scratch.bytes):]
+func setField(c *commands.Ctx, h *hash.Hash, field []byte, numbers ...int64) {
+	s := session(c)
+	text := s.text[:0]
 	for i, number := range numbers {
 		if i > 0 {
 			text = append(text, ' ')
@@ -141,30 +143,28 @@ func (c *Ctx) setField(h *hash.Hash, field []byte, numbers ...int64) {
 		text = strconv.AppendInt(text, number, 10)
 	}
 	h.Set(field, text)
-	if cap(text) > cap(c.scratch.bytes)-len(c.scratch.bytes) {
-		c.scratch.bytes = text[:0] // keep the larger buffer as scratch space
-	}
+	s.text = text
 }
 
 // bucketsOf returns the state of BUCKETS in a key; n is nil if it does not exist. The key
 // must have the buckets that a call with this number of them uses; 0 stands for its own
 // number.
-func (c *Ctx) bucketsOf(n *store.Node, q limiter.Quota, buckets int64) (
+func bucketsOf(c *commands.Ctx, n *store.Node, q limiter.Quota, buckets int64) (
 	b limiter.Buckets, expireAtMs int64, refusal resp.Value,
 ) {
 	if n == nil {
 		b = limiter.Buckets{
-			WidthMs: limiter.BucketWidth(q.WindowMs, buckets), N: buckets, Counts: c.counts(int(buckets) + 1),
+			WidthMs: limiter.BucketWidth(q.WindowMs, buckets), N: buckets, Counts: session(c).counts(int(buckets) + 1),
 		}
 		return b, 0, resp.None
 	}
 	h := store.HashOf(n)
 	ok := h != nil
 	if ok {
-		b, ok = c.parseBuckets(h)
+		b, ok = parseBuckets(c, h)
 	}
 	if !ok {
-		return b, 0, c.wrongStateError(n, "BUCKETS")
+		return b, 0, errOtherState
 	}
 	if buckets == 0 {
 		buckets = b.N
@@ -176,36 +176,36 @@ func (c *Ctx) bucketsOf(n *store.Node, q limiter.Quota, buckets int64) (
 	return b, expireAtMs, resp.None
 }
 
-func allowBuckets(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
+func allowBuckets(c *commands.Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	n := c.DB.Find(c.Args[1], c.NowMs)
-	b, expireAtMs, refusal := c.bucketsOf(n, a.quotas[0], a.param)
+	b, expireAtMs, refusal := bucketsOf(c, n, a.quotas[0], a.param)
 	if refusal.IsError() {
 		return d, refusal
 	}
 	d = b.Decide(c.NowMs, expireAtMs, a.quotas[0], a.Call)
 	if d.Units > 0 {
 		if n == nil {
-			if refusal = c.reserve(c.Args[1]); refusal.IsError() {
+			if refusal = reserve(c, c.Args[1]); refusal.IsError() {
 				return d, refusal
 			}
 		}
 		b.Apply(c.NowMs, &d)
-		c.setBuckets(c.Args[1], n, &b, d.ExpireAtMs)
+		setBuckets(c, c.Args[1], n, &b, d.ExpireAtMs)
 	}
 	return d, resp.None
 }
 
-func refundBuckets(c *Ctx, n *store.Node, count int64) resp.Value {
-	b, _ := c.parseBuckets(store.HashOf(n))
+func refundBuckets(c *commands.Ctx, n *store.Node, count int64) resp.Value {
+	b, _ := parseBuckets(c, store.HashOf(n))
 	expireAtMs, _ := n.Value.ExpireAtMs()
 	removed, expireAtMs := b.Refund(c.NowMs, expireAtMs, count)
 	switch {
 	case removed == 0:
 	case len(b.Counts) == 0:
 		c.DB.Delete(n)
-		c.didCall("DEL", c.Args[1])
+		c.DidCall("DEL", c.Args[1])
 	default:
-		c.setBuckets(c.Args[1], n, &b, expireAtMs)
+		setBuckets(c, c.Args[1], n, &b, expireAtMs)
 	}
 	return resp.Int(removed)
 }

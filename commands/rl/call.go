@@ -1,8 +1,10 @@
-package commands
+package rl
 
 import (
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 // An allowCall holds the arguments of RL.ALLOW after the key, or those of RL.MALLOW
@@ -19,7 +21,7 @@ type allowCall struct {
 }
 
 // parse parses and validates the arguments after the key, of which there are two or more.
-func (a *allowCall) parse(c *Ctx, args [][]byte, allowed optionSet) resp.Value {
+func (a *allowCall) parse(c *commands.Ctx, args [][]byte, allowed optionSet) resp.Value {
 	if refusal := a.parseArgs(c, args, allowed); refusal.IsError() {
 		return refusal
 	}
@@ -27,7 +29,7 @@ func (a *allowCall) parse(c *Ctx, args [][]byte, allowed optionSet) resp.Value {
 }
 
 // parseArgs is parse without validation.
-func (a *allowCall) parseArgs(c *Ctx, args [][]byte, allowed optionSet) resp.Value {
+func (a *allowCall) parseArgs(c *commands.Ctx, args [][]byte, allowed optionSet) resp.Value {
 	o := options{args}
 	for a.n == 0 || o.more() && parseOption(o.rest[0], allowed) == 0 {
 		if refusal := a.appendQuota(c, &o); refusal.IsError() {
@@ -37,9 +39,9 @@ func (a *allowCall) parseArgs(c *Ctx, args [][]byte, allowed optionSet) resp.Val
 	return a.parseOptions(o, allowed)
 }
 
-func (a *allowCall) validate(c *Ctx) resp.Value {
+func (a *allowCall) validate(c *commands.Ctx) resp.Value {
 	if !a.algo.multiQuota && a.n > 1 {
-		return errRLOneQuota
+		return errOneQuota
 	}
 	if err := a.algo.validate(c, a); err != nil {
 		return rlError(c, err)
@@ -47,16 +49,16 @@ func (a *allowCall) validate(c *Ctx) resp.Value {
 	return resp.None
 }
 
-func (a *allowCall) appendQuota(c *Ctx, o *options) (refusal resp.Value) {
+func (a *allowCall) appendQuota(c *commands.Ctx, o *options) (refusal resp.Value) {
 	limit := o.value()
 	if a.n > 0 {
-		switch _, number := parseInt(limit); {
+		switch _, number := store.ParseInt(limit); {
 		case !number:
-			return syntaxError(quoted(limit) + " is neither a limit nor an option")
+			return commands.SyntaxError(commands.Quote(limit) + " is neither a limit nor an option")
 		case !o.more():
-			return syntaxError("the limit " + quoted(limit) + " has no window")
+			return commands.SyntaxError("the limit " + commands.Quote(limit) + " has no window")
 		case a.n == len(a.quotas):
-			return errRLManyQuotas
+			return errManyQuotas
 		}
 	}
 	a.quotas[a.n], refusal = parseQuota(c, limit, o.value())
@@ -64,10 +66,10 @@ func (a *allowCall) appendQuota(c *Ctx, o *options) (refusal resp.Value) {
 	return refusal
 }
 
-func parseQuota(c *Ctx, limit, window []byte) (q limiter.Quota, refusal resp.Value) {
+func parseQuota(c *commands.Ctx, limit, window []byte) (q limiter.Quota, refusal resp.Value) {
 	var ok bool
-	if q.Limit, ok = parseInt(limit); !ok {
-		return q, errRLLimitNumber
+	if q.Limit, ok = store.ParseInt(limit); !ok {
+		return q, errLimitNumber
 	}
 	var err error
 	if q.WindowMs, err = limiter.ParseWindow(window); err != nil {
@@ -83,7 +85,7 @@ func (a *allowCall) parseOptions(o options, allowed optionSet) resp.Value {
 		option, refusal := r.next()
 		switch option {
 		case optCost:
-			a.Cost, refusal = r.number(errRLCostMissing, errRLCostNumber)
+			a.Cost, refusal = r.number(errCostMissing, errCostNumber)
 		case optAtMost:
 			a.AtMost = true
 		case optPeek:
@@ -103,11 +105,11 @@ func (a *allowCall) parseOptions(o options, allowed optionSet) resp.Value {
 
 func (a *allowCall) parseAlgorithm(o *options) (refusal resp.Value) {
 	if !o.more() {
-		return errRLAlgoMissing
+		return commands.SyntaxError("ALGO needs " + algoAlternatives((*algorithm).syntax))
 	}
 	name := o.value()
 	if a.algo = algorithmByName(name); a.algo == nil {
-		return resp.Error("ERR ALGO " + quoted(name) + " is not " + algoAlternatives((*algorithm).nameOnly))
+		return resp.Error("ERR ALGO " + commands.Quote(name) + " is not " + algoAlternatives((*algorithm).nameOnly))
 	}
 	if p := a.algo.param; p != nil {
 		a.param, refusal = o.number(p.missing, p.wrong)
@@ -120,7 +122,7 @@ func (a *allowCall) parseAlgorithm(o *options) (refusal resp.Value) {
 func allowIsReadOnly(args [][]byte) bool { return isPeek(args[4:]) }
 
 func mallowIsReadOnly(args [][]byte) bool {
-	n, ok := parseInt(args[1])
+	n, ok := store.ParseInt(args[1])
 	if !ok || n < 1 || n > int64(len(args)-2)/3 {
 		return false
 	}
@@ -129,8 +131,8 @@ func mallowIsReadOnly(args [][]byte) bool {
 
 func isPeek(options [][]byte) bool {
 	for i, word := range options {
-		if EqualFold(word, "peek") ||
-			EqualFold(word, "cost") && i+1 < len(options) && string(options[i+1]) == "0" {
+		if commands.EqualFold(word, "peek") ||
+			commands.EqualFold(word, "cost") && i+1 < len(options) && string(options[i+1]) == "0" {
 			return true
 		}
 	}

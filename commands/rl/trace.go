@@ -1,6 +1,4 @@
-package commands
-
-import "github.com/zlimit/zlimit/limiter"
+package rl
 
 // A Tracer records the decisions about the keys for which RL.TRACE has asked. Its methods
 // may be called concurrently.
@@ -25,11 +23,4 @@ type Trace struct {
 	Decisions []TracedDecision
 	Lost      int64 // earlier decisions since the trace began
 	FromEmpty bool  // the key did not exist when the trace began
-}
-
-// trace records a decision about a key. A cost of 0 is a peek, which is not recorded.
-func (c *Ctx) trace(key []byte, call limiter.Call, granted int64) {
-	if c.tracer() != nil && !call.Peek && call.Cost > 0 {
-		c.Env.Tracer.Record(c.DBIndex, key, TracedDecision{c.NowMs, call.Cost, call.AtMost, granted})
-	}
 }

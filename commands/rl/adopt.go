@@ -1,10 +1,11 @@
-package commands
+package rl
 
 import (
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -12,8 +13,8 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-var rlAdoptRows = []Command{{
-	Name: "rl.adopt", Arity: -2, Flags: Write | DenyOOM, Keys: []KeySpec{key(1, "RW access update")},
+var rlAdoptRows = []commands.Command{{
+	Name: "rl.adopt", Arity: -2, Flags: commands.Write | commands.DenyOOM, Keys: key("RW access update"),
 	Group: "rate-limit", Since: "0.1.0", Complexity: "O(N*log(N)) with N members", Handler: rlAdopt,
 	Syntax: "key [BACK <s | ms | us | ns>]",
 	Summary: "Makes RL.ALLOW's log of a sorted set of times that another limiter wrote, " +
@@ -28,7 +29,7 @@ var rlAdoptRows = []Command{{
 // the form asked for. The deadline stays. A hit counts at least as long as before: a whole second
 // becomes its last millisecond, a fraction is rounded up, and so is a unit of the log that
 // becomes a time in seconds.
-func rlAdopt(c *Ctx) resp.Value {
+func rlAdopt(c *commands.Ctx) resp.Value {
 	back, refusal := parseAdopt(c.Args)
 	if refusal.IsError() {
 		return refusal
@@ -37,29 +38,29 @@ func rlAdopt(c *Ctx) resp.Value {
 	if n == nil {
 		return resp.Int(0)
 	}
-	set, refusal := c.adopted(n, back)
+	set, refusal := adopted(c, n, back)
 	if set == nil {
 		return refusal
 	}
 	set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 	atMs, expires := n.Value.ExpireAtMs()
 	members := set.Len()
-	c.didCall("DEL", c.Args[1])
-	c.didMembers(c.Args[1], set)
+	c.DidCall("DEL", c.Args[1])
+	didMembers(c, c.Args[1], set)
 	n = c.DB.Put(c.Args[1], set)
 	if expires {
 		c.DB.ExpireAt(n, atMs)
-		c.didExpire(c.Args[1], atMs)
+		c.DidExpire(c.Args[1], atMs)
 	}
 	return resp.Int(int64(members))
 }
 
 // adopted converts the sorted set in n to a log, or to times in the unit back if that is not
 // nil. If it converts nothing, it returns a nil set and the reply.
-func (c *Ctx) adopted(n *store.Node, back *scoreUnit) (to *zset.Set, reply resp.Value) {
+func adopted(c *commands.Ctx, n *store.Node, back *scoreUnit) (to *zset.Set, reply resp.Value) {
 	from := store.ZSetOf(n)
 	if from == nil || isLeaseSet(n, from) {
-		return nil, c.wrongStateError(n, logAlgorithm.name)
+		return nil, logAlgorithm.wrongState(c, n)
 	}
 	isLog, unit := isUnitLog(from), scoreUnitOf(from)
 	to = &zset.Set{}
@@ -67,13 +68,13 @@ func (c *Ctx) adopted(n *store.Node, back *scoreUnit) (to *zset.Set, reply resp.
 	case isLog && back == nil, !isLog && back != nil && unit == back:
 		return nil, resp.Int(0)
 	case from.Len() > MaxAdopted:
-		return nil, errRLAdoptLarge
+		return nil, errAdoptLarge
 	case isLog:
 		back.fill(to, from)
 	case back != nil:
-		return nil, errRLForeignSet
+		return nil, errForeignSet
 	case unit == nil:
-		return nil, errRLAdoptScores
+		return nil, errAdoptScores
 	case !fillLog(to, foreignLog{from, unit}):
 		return nil, rlError(c, limiter.ErrInstant)
 	}
@@ -88,16 +89,16 @@ func parseAdopt(args [][]byte) (back *scoreUnit, refusal resp.Value) {
 	switch {
 	case len(args) == 2:
 		return nil, resp.None
-	case !EqualFold(args[2], "back"):
-		return nil, syntaxError(quoted(args[2]) + " is not BACK")
+	case !commands.EqualFold(args[2], "back"):
+		return nil, commands.SyntaxError(commands.Quote(args[2]) + " is not BACK")
 	case len(args) != 4:
-		return nil, errRLAdoptUnit
+		return nil, errAdoptUnit
 	}
 	i := slices.IndexFunc(scoreUnits, func(u scoreUnit) bool {
 		return strings.EqualFold(u.name, string(args[3]))
 	})
 	if i < 0 {
-		return nil, errRLAdoptUnit
+		return nil, errAdoptUnit
 	}
 	return &scoreUnits[i], resp.None
 }
@@ -143,7 +144,7 @@ func (u *scoreUnit) fill(to, from *zset.Set) {
 }
 
 // didMembers records that all members of a set were added.
-func (c *Ctx) didMembers(key []byte, set *zset.Set) {
+func didMembers(c *commands.Ctx, key []byte, set *zset.Set) {
 	if c.Group() == nil {
 		return
 	}
@@ -152,7 +153,7 @@ func (c *Ctx) didMembers(key []byte, set *zset.Set) {
 	rank, size := 0, set.Len()
 	set.Ascend(0, func(e zset.Entry) bool {
 		if rank%pairs == 0 {
-			g = c.did(2+2*min(pairs, size-rank), "ZADD", key)
+			g = c.Did(2+2*min(pairs, size-rank), "ZADD", key)
 		}
 		g.Int(int64(e.Score)) // a whole number
 		member = e.AppendMember(member[:0])

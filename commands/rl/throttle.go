@@ -1,16 +1,18 @@
-package commands
+package rl
 
 import (
 	"math"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
-var rlThrottleRows = []Command{
+var rlThrottleRows = []commands.Command{
 	{
-		Name: "cl.throttle", Arity: -5, Flags: Write | DenyOOM | Fast,
-		Keys:  []KeySpec{key(1, "RW access update")},
+		Name: "cl.throttle", Arity: -5, Flags: commands.Write | commands.DenyOOM | commands.Fast,
+		Keys:  key("RW access update"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(1)",
 		Handler: clThrottle, Reads: throttleIsReadOnly,
 		Syntax: "key max_burst count period [quantity]",
@@ -28,40 +30,40 @@ var rlThrottleRows = []Command{
 // of it, the seconds to wait (-1 if admitted, or if quantity exceeds the burst), and the
 // seconds until the whole burst is available. Seconds are rounded up. Count 0 makes the
 // burst 0, which nothing fits. The state is that of ALGO GCRA.
-func clThrottle(c *Ctx) resp.Value {
+func clThrottle(c *commands.Ctx) resp.Value {
 	q, burst, quantity, refusal := parseThrottle(c)
 	if refusal.IsError() {
 		return refusal
 	}
-	n, state, expireAtMs, refusal := c.findGCRA(c.Args[1])
+	n, state, expireAtMs, refusal := findGCRA(c, c.Args[1])
 	if refusal.IsError() {
-		return refusal
+		return gcraAlgorithm.stateError(c, c.Args[1], refusal)
 	}
 	state.Burst = burst
 	t, d := state.Throttle(c.NowMs, expireAtMs, q, quantity)
 	if d.Units > 0 {
 		if n == nil {
-			if refusal := c.reserve(c.Args[1]); refusal.IsError() {
+			if refusal := reserve(c, c.Args[1]); refusal.IsError() {
 				return refusal
 			}
 		}
 		state.Apply(c.NowMs, &d)
-		c.setGCRA(c.Args[1], n, &state, d.ExpireAtMs)
+		setGCRA(c, c.Args[1], n, &state, d.ExpireAtMs)
 	}
-	c.countThrottle(c.Args[1], quantity, &d)
+	countThrottle(c, c.Args[1], quantity, &d)
 	if c.Settings.LimiterAware {
 		c.DB.SetFullness(c.Args[1], stampOf(t.Limited, d.Used, d.Remaining), c.NowMs)
 	}
 	return throttleReply(c, &t)
 }
 
-func parseThrottle(c *Ctx) (q limiter.Quota, burst, quantity int64, refusal resp.Value) {
+func parseThrottle(c *commands.Ctx) (q limiter.Quota, burst, quantity int64, refusal resp.Value) {
 	if len(c.Args) > 6 {
-		return q, 0, 0, WrongArity(c.Cmd)
+		return q, 0, 0, commands.WrongArity(c.Cmd)
 	}
 	numbers := [...]int64{0, 0, 0, 1}
 	for i, arg := range c.Args[2:] {
-		n, ok := parseInt(arg)
+		n, ok := store.ParseInt(arg)
 		if !ok {
 			return q, 0, 0, throttleArguments[i].number
 		}
@@ -84,7 +86,7 @@ func parseThrottle(c *Ctx) (q limiter.Quota, burst, quantity int64, refusal resp
 	return q, burst, numbers[3], resp.None
 }
 
-func throttleReply(c *Ctx, t *limiter.Throttle) resp.Value {
+func throttleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value {
 	limited := int64(0)
 	if t.Limited {
 		limited = 1

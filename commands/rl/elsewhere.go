@@ -1,8 +1,9 @@
-package commands
+package rl
 
 import (
 	"fmt"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -25,34 +26,12 @@ type LimitCall struct {
 	Unit       string // of RL.ADOPT's BACK
 	ID         []byte // of a hold or a lease
 
-	Increment Increment // INCREX
+	Increment commands.Increment // INCREX
 }
-
-// An Increment is the parsed arguments of INCREX.
-type Increment struct {
-	By, Lower, Upper int64
-	Float, Saturate  bool // with Float the three numbers are 0
-	// Expiry is the deadline to set, if Deadline is KeepDeadline or SetDeadline: in unix
-	// milliseconds, or from now on.
-	Deadline Deadline
-	ExpiryMs int64
-	FromNow  bool
-}
-
-// Deadline is what INCREX does to a key's deadline.
-type Deadline uint8
-
-// The values of Deadline.
-const (
-	LeaveDeadline  Deadline = iota
-	SetDeadline             // sets a new one
-	KeepDeadline            // ENX: sets one unless the key has one
-	RemoveDeadline          // PERSIST
-)
 
 // limitParsers parse the arguments of the commands that ParseLimitCall accepts.
-var limitParsers = map[string]func(c *Ctx, l *LimitCall) (refusal resp.Value){
-	"rl.allow": func(c *Ctx, l *LimitCall) resp.Value {
+var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.Value){
+	"rl.allow": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		var a allowCall
 		if refusal := a.parse(c, c.Args[2:], allowOptions); refusal.IsError() {
 			return refusal
@@ -60,7 +39,7 @@ var limitParsers = map[string]func(c *Ctx, l *LimitCall) (refusal resp.Value){
 		l.Call, l.Quotas, l.Algorithm, l.Param, l.Full = a.Call, a.quotas[:a.n], a.algo.name, a.param, a.full
 		return resp.None
 	},
-	"rl.mallow": func(c *Ctx, l *LimitCall) resp.Value {
+	"rl.mallow": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		triples, call, refusal := parseMallow(c)
 		for i := 0; i < len(triples); i += 3 {
 			q, _ := parseQuota(c, triples[i+1], triples[i+2])
@@ -69,13 +48,13 @@ var limitParsers = map[string]func(c *Ctx, l *LimitCall) (refusal resp.Value){
 		l.Call, l.Algorithm = call, logAlgorithm.name
 		return refusal
 	},
-	"rl.reset": func(*Ctx, *LimitCall) resp.Value { return resp.None },
-	"rl.info":  func(*Ctx, *LimitCall) resp.Value { return resp.None },
-	"rl.refund": func(c *Ctx, l *LimitCall) (refusal resp.Value) {
+	"rl.reset": func(*commands.Ctx, *LimitCall) resp.Value { return resp.None },
+	"rl.info":  func(*commands.Ctx, *LimitCall) resp.Value { return resp.None },
+	"rl.refund": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
 		l.Count, refusal = parseRefund(c)
 		return refusal
 	},
-	"rl.adopt": func(c *Ctx, l *LimitCall) resp.Value {
+	"rl.adopt": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		back, refusal := parseAdopt(c.Args)
 		if back != nil {
 			l.Unit = back.name
@@ -83,86 +62,60 @@ var limitParsers = map[string]func(c *Ctx, l *LimitCall) (refusal resp.Value){
 		l.Algorithm = logAlgorithm.name
 		return refusal
 	},
-	"rl.reserve": func(c *Ctx, l *LimitCall) resp.Value {
+	"rl.reserve": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		a, refusal := parseReserve(c)
 		l.Cost, l.Quotas, l.DurationMs, l.ID = a.estimate, a.quotas[:], a.holdMs, a.id
 		l.Algorithm = logAlgorithm.name
 		return refusal
 	},
-	"rl.settle": func(c *Ctx, l *LimitCall) (refusal resp.Value) {
+	"rl.settle": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
 		l.ID, l.Algorithm = c.Args[2], logAlgorithm.name
 		l.Count, refusal = parseSettle(c)
 		return refusal
 	},
-	"rl.cancel": func(c *Ctx, l *LimitCall) resp.Value {
+	"rl.cancel": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		l.ID, l.Algorithm = c.Args[2], logAlgorithm.name
 		return checkID(l.ID)
 	},
-	"rl.acquire": func(c *Ctx, l *LimitCall) (refusal resp.Value) {
+	"rl.acquire": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
 		l.Algorithm = leasesAlgorithm.name
 		l.Count, l.DurationMs, l.ID, refusal = parseAcquire(c)
 		return refusal
 	},
-	"rl.renew": func(c *Ctx, l *LimitCall) (refusal resp.Value) {
+	"rl.renew": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
 		l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
 		l.DurationMs, refusal = parseRenew(c)
 		return refusal
 	},
-	"rl.release": func(c *Ctx, l *LimitCall) resp.Value {
+	"rl.release": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
 		return checkID(l.ID)
 	},
-	"cl.throttle": func(c *Ctx, l *LimitCall) (refusal resp.Value) {
+	"cl.throttle": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
 		var q limiter.Quota
 		q, l.Param, l.Cost, refusal = parseThrottle(c)
 		l.Quotas, l.Algorithm, l.Peek = []limiter.Quota{q}, gcraAlgorithm.name, l.Cost == 0
 		return refusal
 	},
-	"increx": func(c *Ctx, l *LimitCall) resp.Value { return l.Increment.parse(c) },
+	"increx": func(c *commands.Ctx, l *LimitCall) resp.Value { return l.Increment.Parse(c) },
 }
 
 // ParsesLimitCall reports whether ParseLimitCall accepts calls of a command.
-func ParsesLimitCall(cmd *Command) bool { return limitParsers[cmd.Name] != nil }
+func ParsesLimitCall(cmd *commands.Command) bool { return limitParsers[cmd.Name] != nil }
 
 // ParseLimitCall parses the call of c, whose command ParsesLimitCall reports and whose
 // number of arguments is valid. Of c it uses Args, Cmd and Settings.
-func ParseLimitCall(c *Ctx) (l LimitCall, refusal resp.Value) {
+func ParseLimitCall(c *commands.Ctx) (l LimitCall, refusal resp.Value) {
 	refusal = limitParsers[c.Cmd.Name](c, &l)
 	return l, refusal
 }
 
-func (i *Increment) parse(c *Ctx) resp.Value {
-	var a incrExCall
-	// At instant 0 a deadline from now on is its distance.
-	if refusal := a.parse(&Ctx{Args: c.Args, Cmd: c.Cmd}); refusal.IsError() {
-		return refusal
-	}
-	i.Saturate, i.ExpiryMs = a.saturate, a.atMs
-	switch {
-	case a.ttl.keyword == nil:
-	case a.ttl.keyword == &ttlPersist:
-		i.Deadline = RemoveDeadline
-	default:
-		i.Deadline, i.FromNow = SetDeadline, !a.ttl.keyword.absolute
-		if a.enx {
-			i.Deadline = KeepDeadline
-		}
-	}
-	if a.byFloat != nil {
-		i.Float = true
-		return resp.None
-	}
-	var refusal resp.Value
-	i.By, i.Lower, i.Upper, refusal = a.integers()
-	return refusal
-}
-
 // DecisionReply returns the reply of RL.ALLOW; a decision of RL.MALLOW has the index of
 // its key before it.
-func DecisionReply(c *Ctx, d *limiter.Decision) resp.Value { return decisionReply(c, d) }
+func DecisionReply(c *commands.Ctx, d *limiter.Decision) resp.Value { return decisionReply(c, d) }
 
 // FullReply returns the reply of RL.ALLOW with FULL, with further pairs at its end.
-func FullReply(c *Ctx, d *limiter.Decision, algorithm string, more ...resp.Value) resp.Value {
+func FullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, more ...resp.Value) resp.Value {
 	full := fullReply(c, d, algorithm)
 	if len(more) > 0 {
 		full = resp.Map(append(full.Elems(), more...)...)
@@ -171,7 +124,7 @@ func FullReply(c *Ctx, d *limiter.Decision, algorithm string, more ...resp.Value
 }
 
 // ThrottleReply returns the reply of CL.THROTTLE.
-func ThrottleReply(c *Ctx, t *limiter.Throttle) resp.Value { return throttleReply(c, t) }
+func ThrottleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value { return throttleReply(c, t) }
 
 // A LimitState is what RL.INFO tells of a key.
 type LimitState struct {
@@ -185,7 +138,7 @@ type LimitState struct {
 }
 
 // InfoReply returns the reply of RL.INFO.
-func InfoReply(c *Ctx, s *LimitState) resp.Value {
+func InfoReply(c *commands.Ctx, s *LimitState) resp.Value {
 	i := keyInfo{
 		bytes: s.Bytes, ttlMs: s.TTLMs, used: s.Used, oldest: s.Oldest, newest: s.Newest, more: s.More,
 	}
@@ -221,7 +174,7 @@ func ForeignReply(redisType, want string) resp.Value {
 			return a.foreignError
 		}
 	}
-	return ErrWrongType
+	return commands.ErrWrongType
 }
 
 // BucketsReply refuses a key whose BUCKETS are not those of the call.
@@ -238,11 +191,10 @@ func CounterReply(windowMs, wantMs int64) resp.Value {
 
 // Replies that refuse what the key of a single command holds.
 var (
-	ErrLimitClock     = rlError(nil, limiter.ErrInstant)
-	ErrForeignHold    = errRLForeignHold
-	ErrNoRefund       = errRLRefundGCRA
-	ErrActualLarge    = errRLActualLarge
-	ErrIncrExOverflow = errIncrExOverflow
-	ErrAdoptLarge     = errRLAdoptLarge
-	ErrAdoptScores    = errRLAdoptScores
+	ErrLimitClock  = rlError(nil, limiter.ErrInstant)
+	ErrForeignHold = errForeignHold
+	ErrNoRefund    = errRefundGCRA
+	ErrActualLarge = errActualLarge
+	ErrAdoptLarge  = errAdoptLarge
+	ErrAdoptScores = errAdoptScores
 )

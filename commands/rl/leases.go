@@ -1,8 +1,9 @@
-package commands
+package rl
 
 import (
 	"math"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -14,10 +15,10 @@ import (
 // expires with its last lease, so holders that crash leave nothing behind. Expired
 // leases stay in the set until the next change.
 
-var rlLeaseRows = []Command{
+var rlLeaseRows = []commands.Command{
 	{
-		Name: "rl.acquire", Arity: 7, Flags: Write | DenyOOM | Fast,
-		Keys:  []KeySpec{key(1, "RW access update")},
+		Name: "rl.acquire", Arity: 7, Flags: commands.Write | commands.DenyOOM | commands.Fast,
+		Keys:  key("RW access update"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlAcquire,
 		Syntax:    "key max LEASE milliseconds ID id",
 		Summary:   "Acquires one of a number of slots for some time, or renews it.",
@@ -25,7 +26,7 @@ var rlLeaseRows = []Command{
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.release", Arity: 3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access delete")},
+		Name: "rl.release", Arity: 3, Flags: commands.Write | commands.Fast, Keys: key("RW access delete"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlRelease,
 		Syntax:    "key id",
 		Summary:   "Releases a slot.",
@@ -33,7 +34,7 @@ var rlLeaseRows = []Command{
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.renew", Arity: 5, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "rl.renew", Arity: 5, Flags: commands.Write | commands.Fast, Keys: key("RW access update"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlRenew,
 		Syntax:    "key id LEASE milliseconds",
 		Summary:   "Renews a slot.",
@@ -43,9 +44,9 @@ var rlLeaseRows = []Command{
 }
 
 var leasesAlgorithm = algorithm{
-	name: "LEASES", redisType: "zset", hasType: isZSet, foreignError: errRLForeignLeases,
-	hasState: func(_ *Ctx, n *store.Node) bool { return isLeaseSet(n, store.ZSetOf(n)) },
-	info: func(c *Ctx, n *store.Node) keyInfo {
+	name: "LEASES", redisType: "zset", hasType: isZSet, foreignError: errForeignLeases,
+	hasState: func(_ *commands.Ctx, n *store.Node) bool { return isLeaseSet(n, store.ZSetOf(n)) },
+	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		set := store.ZSetOf(n)
 		i := emptyInfo()
 		i.used = resp.Int(int64(set.Len() - countExpired(set, c.NowMs)))
@@ -87,14 +88,14 @@ type leaseKey struct {
 }
 
 // findLeases looks up a key. It fails if the key holds anything but leases.
-func (c *Ctx) findLeases(name []byte) (k leaseKey, refusal resp.Value) {
+func findLeases(c *commands.Ctx, name []byte) (k leaseKey, refusal resp.Value) {
 	n := c.DB.Find(name, c.NowMs)
 	if n == nil {
 		return k, resp.None
 	}
 	set := store.ZSetOf(n)
 	if set == nil || !isLeaseSet(n, set) {
-		return k, c.wrongStateError(n, "LEASES")
+		return k, leasesAlgorithm.wrongState(c, n)
 	}
 	return leaseKey{n, set, countExpired(set, c.NowMs)}, resp.None
 }
@@ -106,7 +107,7 @@ func (k *leaseKey) active() int64 {
 	return int64(k.set.Len() - k.expired)
 }
 
-func (k *leaseKey) holds(c *Ctx, id []byte) bool {
+func (k *leaseKey) holds(c *commands.Ctx, id []byte) bool {
 	if k.node == nil {
 		return false
 	}
@@ -116,7 +117,7 @@ func (k *leaseKey) holds(c *Ctx, id []byte) bool {
 
 // freeAfterMs returns the milliseconds after which fewer than maxSlots leases are
 // active, unless leases are added or renewed; -1: never.
-func (k *leaseKey) freeAfterMs(c *Ctx, maxSlots int64) int64 {
+func (k *leaseKey) freeAfterMs(c *commands.Ctx, maxSlots int64) int64 {
 	excess := k.active() - maxSlots
 	switch {
 	case maxSlots == 0:
@@ -127,12 +128,12 @@ func (k *leaseKey) freeAfterMs(c *Ctx, maxSlots int64) int64 {
 	return int64(k.set.ScoreAt(k.expired+int(excess))) - c.NowMs
 }
 
-func (k *leaseKey) grant(c *Ctx, id []byte, leaseMs int64) {
+func (k *leaseKey) grant(c *commands.Ctx, id []byte, leaseMs int64) {
 	if k.node == nil {
 		k.node, k.set = c.DB.PutZSet(c.Args[1])
 	}
 	k.set.Add(id, float64(c.NowMs+leaseMs)) // before commit, so that the set is never empty
-	if g := c.did(4, "ZADD", c.Args[1]); g != nil {
+	if g := c.Did(4, "ZADD", c.Args[1]); g != nil {
 		g.Int(c.NowMs + leaseMs)
 		g.Bytes(id)
 	}
@@ -140,9 +141,9 @@ func (k *leaseKey) grant(c *Ctx, id []byte, leaseMs int64) {
 }
 
 // commit ends a change: it removes expired leases and updates the key's expiry.
-func (k *leaseKey) commit(c *Ctx) {
+func (k *leaseKey) commit(c *commands.Ctx) {
 	if k.set.RemoveByScore(zset.ScoreRange{Min: math.Inf(-1), Max: float64(c.NowMs)}) > 0 {
-		c.didDrop(c.Args[1], 0, c.NowMs)
+		didDrop(c, c.Args[1], 0, c.NowMs)
 	}
 	k.expired = 0
 	if k.set.Len() > 0 {
@@ -150,7 +151,7 @@ func (k *leaseKey) commit(c *Ctx) {
 		old, _ := k.node.Value.ExpireAtMs()
 		if at := int64(highestScore(k.set)); at != old {
 			c.DB.ExpireAt(k.node, at)
-			c.didExpire(c.Args[1], at)
+			c.DidExpire(c.Args[1], at)
 		}
 	}
 	c.DB.Modified(k.node)
@@ -162,19 +163,19 @@ func (k *leaseKey) commit(c *Ctx) {
 // and the milliseconds until a slot is free at the latest (0 if one is). An id keeps
 // its slot with the new lease even if max is lower now, but max 0 denies every call, with
 // -1 for the wait.
-func rlAcquire(c *Ctx) resp.Value {
+func rlAcquire(c *commands.Ctx) resp.Value {
 	maxSlots, leaseMs, id, refusal := parseAcquire(c)
 	if refusal.IsError() {
 		return refusal
 	}
-	k, refusal := c.findLeases(c.Args[1])
+	k, refusal := findLeases(c, c.Args[1])
 	if refusal.IsError() {
 		return refusal
 	}
 	granted := int64(0)
 	if maxSlots > 0 && (k.active() < maxSlots || k.holds(c, id)) {
 		if k.node == nil {
-			if refusal := c.reserve(c.Args[1]); refusal.IsError() {
+			if refusal := reserve(c, c.Args[1]); refusal.IsError() {
 				return refusal
 			}
 		}
@@ -188,13 +189,13 @@ func rlAcquire(c *Ctx) resp.Value {
 		resp.Int(granted), resp.Int(k.active()), resp.Int(maxSlots), resp.Int(k.freeAfterMs(c, maxSlots)))...)
 }
 
-func parseAcquire(c *Ctx) (maxSlots, leaseMs int64, id []byte, refusal resp.Value) {
-	maxSlots, ok := parseInt(c.Args[2])
+func parseAcquire(c *commands.Ctx) (maxSlots, leaseMs int64, id []byte, refusal resp.Value) {
+	maxSlots, ok := store.ParseInt(c.Args[2])
 	switch {
 	case !ok:
-		return 0, 0, nil, errRLMaxNumber
+		return 0, 0, nil, errMaxNumber
 	case maxSlots < 0:
-		return 0, 0, nil, errRLMax
+		return 0, 0, nil, errMax
 	}
 	leaseMs, id, refusal = parseDurationAndID(options{c.Args[3:]}, acquireOptions)
 	return maxSlots, leaseMs, id, refusal
@@ -203,12 +204,12 @@ func parseAcquire(c *Ctx) (maxSlots, leaseMs int64, id []byte, refusal resp.Valu
 // RL.RENEW key id LEASE ms
 //
 // The reply is 1, or 0 if the id has no slot.
-func rlRenew(c *Ctx) resp.Value {
+func rlRenew(c *commands.Ctx) resp.Value {
 	leaseMs, refusal := parseRenew(c)
 	if refusal.IsError() {
 		return refusal
 	}
-	k, refusal := c.findLeases(c.Args[1])
+	k, refusal := findLeases(c, c.Args[1])
 	switch {
 	case refusal.IsError():
 		return refusal
@@ -219,7 +220,7 @@ func rlRenew(c *Ctx) resp.Value {
 	return resp.Int(1)
 }
 
-func parseRenew(c *Ctx) (leaseMs int64, refusal resp.Value) {
+func parseRenew(c *commands.Ctx) (leaseMs int64, refusal resp.Value) {
 	if refusal := checkID(c.Args[2]); refusal.IsError() {
 		return 0, refusal
 	}
@@ -230,11 +231,11 @@ func parseRenew(c *Ctx) (leaseMs int64, refusal resp.Value) {
 // RL.RELEASE key id
 //
 // The reply is 1, or 0 if the id has no slot.
-func rlRelease(c *Ctx) resp.Value {
+func rlRelease(c *commands.Ctx) resp.Value {
 	if refusal := checkID(c.Args[2]); refusal.IsError() {
 		return refusal
 	}
-	k, refusal := c.findLeases(c.Args[1])
+	k, refusal := findLeases(c, c.Args[1])
 	switch {
 	case refusal.IsError():
 		return refusal
@@ -242,7 +243,7 @@ func rlRelease(c *Ctx) resp.Value {
 		return resp.Int(0)
 	}
 	k.set.Remove(c.Args[2])
-	c.didCall("ZREM", c.Args[1], c.Args[2])
+	c.DidCall("ZREM", c.Args[1], c.Args[2])
 	k.commit(c)
 	return resp.Int(1)
 }

@@ -1,9 +1,10 @@
-package commands
+package rl
 
 import (
 	"bytes"
 	"strconv"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -15,8 +16,8 @@ import (
 //
 // that expires when neither slice counts any more.
 var counterAlgorithm = algorithm{
-	name: "COUNTER", redisType: "string", hasType: isString, foreignError: errRLForeignString,
-	hasState: func(_ *Ctx, n *store.Node) bool {
+	name: "COUNTER", redisType: "string", hasType: isString, foreignError: errForeignString,
+	hasState: func(_ *commands.Ctx, n *store.Node) bool {
 		_, ok := parseCounter(n)
 		return ok
 	},
@@ -24,15 +25,15 @@ var counterAlgorithm = algorithm{
 	newState: func(a *allowCall) limiter.State {
 		return &limiter.Counter{WindowMs: a.quotas[0].WindowMs}
 	},
-	validate: func(_ *Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
-	subject: func(c *Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
-		state, expireAtMs, refusal := c.counterOf(n, a.quotas[0])
+	validate: func(_ *commands.Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
+	subject: func(c *commands.Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
+		state, expireAtMs, refusal := counterOf(c, n, a.quotas[0])
 		return &state, expireAtMs, refusal
 	},
 	unknown:  "instants of hits: a COUNTER key holds the counts of two slices of time",
 	refund:   refundCounter,
 	moreInfo: []string{"window_ms"},
-	info: func(c *Ctx, n *store.Node) keyInfo {
+	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		state, _ := parseCounter(n)
 		expireAtMs, _ := n.Value.ExpireAtMs()
 		return keyInfo{
@@ -41,7 +42,7 @@ var counterAlgorithm = algorithm{
 			more: [2]int64{state.WindowMs},
 		}
 	},
-	units: func(_ *Ctx, n *store.Node) int64 {
+	units: func(_ *commands.Ctx, n *store.Node) int64 {
 		state, _ := parseCounter(n)
 		return state.Held()
 	},
@@ -61,7 +62,7 @@ func parseCounter(n *store.Node) (s limiter.Counter, ok bool) {
 		if text, rest, more = bytes.Cut(rest, space); more != (i < 3) {
 			return s, false
 		}
-		if *to, ok = parseInt(text); !ok {
+		if *to, ok = store.ParseInt(text); !ok {
 			return s, false
 		}
 	}
@@ -69,7 +70,7 @@ func parseCounter(n *store.Node) (s limiter.Counter, ok bool) {
 }
 
 // setCounter stores the state of COUNTER in a key; n is nil if it does not exist.
-func (c *Ctx) setCounter(name []byte, n *store.Node, s *limiter.Counter, expireAtMs, oldMs int64) {
+func setCounter(c *commands.Ctx, name []byte, n *store.Node, s *limiter.Counter, expireAtMs, oldMs int64) {
 	var buf [96]byte
 	text := append(buf[:0], counterPrefix...)
 	for i, number := range [...]int64{s.WindowMs, s.BeginMs, s.Count, s.Previous} {
@@ -87,12 +88,12 @@ func (c *Ctx) setCounter(name []byte, n *store.Node, s *limiter.Counter, expireA
 		c.DB.ExpireAt(n, expireAtMs)
 	}
 	c.DB.Touch(n)
-	c.didValueAt(name, text, expireAtMs, oldMs)
+	c.DidValueAt(name, text, expireAtMs, oldMs)
 }
 
 // counterOf returns the state of COUNTER in a key; n is nil if it does not exist. The key
 // must have the quota's window.
-func (c *Ctx) counterOf(n *store.Node, q limiter.Quota) (
+func counterOf(c *commands.Ctx, n *store.Node, q limiter.Quota) (
 	state limiter.Counter, expireAtMs int64, refusal resp.Value,
 ) {
 	state.WindowMs = q.WindowMs
@@ -105,7 +106,7 @@ func (c *Ctx) counterOf(n *store.Node, q limiter.Quota) (
 	}
 	switch {
 	case !ok:
-		return state, 0, c.wrongStateError(n, "COUNTER")
+		return state, 0, errOtherState
 	case state.WindowMs != q.WindowMs:
 		return state, 0, CounterReply(state.WindowMs, q.WindowMs)
 	}
@@ -113,26 +114,26 @@ func (c *Ctx) counterOf(n *store.Node, q limiter.Quota) (
 	return state, expireAtMs, resp.None
 }
 
-func allowCounter(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
+func allowCounter(c *commands.Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	n := c.DB.Find(c.Args[1], c.NowMs)
-	state, expireAtMs, refusal := c.counterOf(n, a.quotas[0])
+	state, expireAtMs, refusal := counterOf(c, n, a.quotas[0])
 	if refusal.IsError() {
 		return d, refusal
 	}
 	d = state.Decide(c.NowMs, expireAtMs, a.quotas[0], a.Call)
 	if d.Units > 0 {
 		if n == nil {
-			if refusal = c.reserve(c.Args[1]); refusal.IsError() {
+			if refusal = reserve(c, c.Args[1]); refusal.IsError() {
 				return d, refusal
 			}
 		}
 		state.Apply(c.NowMs, &d)
-		c.setCounter(c.Args[1], n, &state, d.ExpireAtMs, expireAtMs)
+		setCounter(c, c.Args[1], n, &state, d.ExpireAtMs, expireAtMs)
 	}
 	return d, resp.None
 }
 
-func refundCounter(c *Ctx, n *store.Node, count int64) resp.Value {
+func refundCounter(c *commands.Ctx, n *store.Node, count int64) resp.Value {
 	state, _ := parseCounter(n)
 	expireAtMs, _ := n.Value.ExpireAtMs()
 	removed := state.Refund(c.NowMs, count)
@@ -140,9 +141,9 @@ func refundCounter(c *Ctx, n *store.Node, count int64) resp.Value {
 	case removed == 0:
 	case state.Held() == 0:
 		c.DB.Delete(n)
-		c.didCall("DEL", c.Args[1])
+		c.DidCall("DEL", c.Args[1])
 	default:
-		c.setCounter(c.Args[1], n, &state, expireAtMs, expireAtMs)
+		setCounter(c, c.Args[1], n, &state, expireAtMs, expireAtMs)
 	}
 	return resp.Int(removed)
 }

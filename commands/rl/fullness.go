@@ -1,13 +1,14 @@
-package commands
+package rl
 
 import (
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/store"
 )
 
 // markFullness records how full a key's limit is after a decision, for eviction by the
 // policy limiter-aware. Under other policies it does nothing.
-func (c *Ctx) markFullness(key []byte, d *limiter.Decision) {
+func markFullness(c *commands.Ctx, key []byte, d *limiter.Decision) {
 	if c.Settings.LimiterAware {
 		c.DB.SetFullness(key, stampOf(d.Allowed == 0, d.Used, d.Remaining), c.NowMs)
 	}

@@ -1,6 +1,10 @@
-package commands
+package rl
 
-import "github.com/zlimit/zlimit/resp"
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
 
 type optionSet uint16
 
@@ -48,11 +52,23 @@ var optionNames = [...]struct {
 // parseOption returns the option called word, or 0 if it is not an allowed one.
 func parseOption(word []byte, allowed optionSet) optionSet {
 	for i := range optionNames {
-		if o := &optionNames[i]; allowed&o.option != 0 && EqualFold(word, o.lower) {
+		if o := &optionNames[i]; allowed&o.option != 0 && commands.EqualFold(word, o.lower) {
 			return o.option
 		}
 	}
 	return 0
+}
+
+// options are arguments to be read one by one.
+type options struct{ rest [][]byte }
+
+func (o *options) more() bool { return len(o.rest) > 0 }
+
+// value consumes one argument, which must be present.
+func (o *options) value() []byte {
+	v := o.rest[0]
+	o.rest = o.rest[1:]
+	return v
 }
 
 // An optionReader parses the options of an RL command, each of which may be given
@@ -68,9 +84,9 @@ func (r *optionReader) next() (optionSet, resp.Value) {
 	option := parseOption(word, r.allowed)
 	switch {
 	case option == 0:
-		return 0, syntaxError(quoted(word) + " is not an option here")
+		return 0, commands.SyntaxError(commands.Quote(word) + " is not an option here")
 	case r.seen&option != 0:
-		return 0, syntaxError(quoted(word) + " is given twice")
+		return 0, commands.SyntaxError(commands.Quote(word) + " is given twice")
 	}
 	r.seen |= option
 	return option, resp.None
@@ -82,7 +98,7 @@ func (o *options) number(missing, wrong resp.Value) (n int64, refusal resp.Value
 	if !o.more() {
 		return 0, missing
 	}
-	n, ok := parseInt(o.value())
+	n, ok := store.ParseInt(o.value())
 	if !ok {
 		return 0, wrong
 	}

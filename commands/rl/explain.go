@@ -1,16 +1,17 @@
-package commands
+package rl
 
 import (
 	"strings"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
-var rlExplainRows = []Command{
+var rlExplainRows = []commands.Command{
 	{
-		Name: "rl.explain", Arity: -4, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Name: "rl.explain", Arity: -4, Flags: commands.ReadOnly | commands.Fast, Keys: key("RO access"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
 		Handler: rlExplain,
 		Syntax: "key limit window [limit window ...] [COST cost] " +
@@ -27,7 +28,7 @@ var rlExplainRows = []Command{
 // docs/adr/0038. Without ALGO the algorithm is that of the key, or LOG if there is none.
 // A sorted set that another limiter wrote is explained if the unit of its scores is
 // recognized.
-func rlExplain(c *Ctx) resp.Value {
+func rlExplain(c *commands.Ctx) resp.Value {
 	var a allowCall
 	if refusal := a.parseArgs(c, c.Args[2:], explainOptions); refusal.IsError() {
 		return refusal
@@ -59,26 +60,26 @@ type explained struct {
 }
 
 // view sets x to the state of a.algo that the key holds; n is nil if it does not exist.
-func (x *explained) view(c *Ctx, a *allowCall, n *store.Node) (refusal resp.Value) {
+func (x *explained) view(c *commands.Ctx, a *allowCall, n *store.Node) (refusal resp.Value) {
 	x.algorithm, x.unknown = a.algo.name, a.algo.unknown
 	x.subject, x.expireAtMs, refusal = a.algo.subject(c, a, n)
-	return refusal
+	return a.algo.stateError(c, c.Args[1], refusal)
 }
 
 // recognize is view for a call without ALGO: it finds out what the key holds.
-func (x *explained) recognize(c *Ctx, a *allowCall, n *store.Node) (refusal resp.Value) {
+func (x *explained) recognize(c *commands.Ctx, a *allowCall, n *store.Node) (refusal resp.Value) {
 	if err := limiter.ValidateQuotas(a.quotas[:a.n], a.Call); err != nil {
 		return rlError(c, err)
 	}
 	if n != nil {
-		algo := c.algorithmOf(n)
+		algo := algorithmOf(c, n)
 		switch {
 		case algo == nil:
 			return x.viewForeign(n)
 		case algo.subject == nil:
-			return c.wrongStateError(n, logAlgorithm.name)
+			return logAlgorithm.wrongState(c, n)
 		case a.n > 1 && !algo.multiQuota:
-			return errRLOneQuota
+			return errOneQuota
 		}
 		a.algo = algo
 	}
@@ -101,7 +102,7 @@ func (x *explained) viewForeign(n *store.Node) (refusal resp.Value) {
 	return resp.None
 }
 
-func (x *explained) reply(c *Ctx, a *allowCall, n *store.Node) resp.Value {
+func (x *explained) reply(c *commands.Ctx, a *allowCall, n *store.Node) resp.Value {
 	ttl := resp.Int(-1) // as PTTL
 	switch {
 	case n == nil:
@@ -134,7 +135,7 @@ func (x *explained) reply(c *Ctx, a *allowCall, n *store.Node) resp.Value {
 	return resp.Map(append(pairs, resp.Bulk("windows"), resp.Array(windows...))...)
 }
 
-func windowReply(c *Ctx, a *allowCall, e *limiter.Explanation) resp.Value {
+func windowReply(c *commands.Ctx, a *allowCall, e *limiter.Explanation) resp.Value {
 	pairs := []resp.Value{
 		resp.Bulk("limit"), resp.Int(e.Limit),
 		resp.Bulk("window_ms"), resp.Int(e.WindowMs),

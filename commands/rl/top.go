@@ -1,4 +1,4 @@
-package commands
+package rl
 
 import (
 	"cmp"
@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
-var rlTopRows = []Command{{
-	Name: "rl.top", Arity: -3, Flags: ReadOnly | AllShards | Stepwise | Random,
+var rlTopRows = []commands.Command{{
+	Name: "rl.top", Arity: -3, Flags: commands.ReadOnly | commands.AllShards | commands.Stepwise | commands.Random,
 	Categories: []string{"dangerous"}, Tips: []string{"nondeterministic_output"},
 	Group: "rate-limit", Since: "0.1.0", Complexity: "O(1) for DENIED and HOT, O(N) with N keys for BYTES",
 	Handler: rlTop,
@@ -42,9 +43,9 @@ type TopSampler struct {
 }
 
 // NewTopSampler returns the sampler of the session with a number.
-func NewTopSampler(keys TopKeys, session int64) *TopSampler {
+func NewTopSampler(keys TopKeys, session int64) TopSampler {
 	// Consecutive seeds would make the first choices of all sessions the same.
-	return &TopSampler{keys, uint32(uint64(session) * 0x9e3779b97f4a7c15 >> 32)}
+	return TopSampler{keys, uint32(uint64(session) * 0x9e3779b97f4a7c15 >> 32)}
 }
 
 // picks reports whether to count a decision, for one in sampling of them.
@@ -88,20 +89,14 @@ const (
 	MaxWithinMs = 3_600_000
 )
 
-// observe counts a decision about a key for RL.TOP, if it is in the sample.
-func (c *Ctx) observe(key []byte, denied bool, q limiter.Quota) {
-	if c.Settings.TopSampling != 0 {
-		c.sample(key, denied, q)
-	}
-}
-
-func (c *Ctx) sample(key []byte, denied bool, q limiter.Quota) {
+// sample counts a decision about a key, if it is in the sample.
+func (s *TopSampler) sample(c *commands.Ctx, key []byte, denied bool, q limiter.Quota) {
 	sampling := c.Settings.TopSampling
-	switch keys := c.Env.Sampler.Keys; {
-	case keys.Exact():
-		keys.Add(c.NowMs, c.DBIndex, key, denied, 1, q)
-	case c.Env.Sampler.picks(sampling):
-		keys.Add(c.NowMs, c.DBIndex, key, denied, int64(sampling), q)
+	switch {
+	case s.Keys.Exact():
+		s.Keys.Add(c.NowMs, c.DBIndex, key, denied, 1, q)
+	case s.picks(sampling):
+		s.Keys.Add(c.NowMs, c.DBIndex, key, denied, int64(sampling), q)
 	}
 }
 
@@ -114,22 +109,22 @@ func (c *Ctx) sample(key []byte, denied bool, q limiter.Quota) {
 // off, and but for BYTES the limit and the window of the last decision that was counted (null if
 // they are not known), the highest count first. If there are none, note says what is not
 // counted. Only keys of the selected database are listed that the user may read.
-func rlTop(c *Ctx) resp.Value {
+func rlTop(c *commands.Ctx) resp.Value {
 	var q TopQuery
-	by := string(lower(c.Args[1]))
+	by := strings.ToLower(string(c.Args[1]))
 	switch by {
 	case "denied":
 		q.Denied = true
 	case "hot", "bytes":
 	default:
-		return syntaxError(quoted(c.Args[1]) + " is not DENIED, HOT or BYTES")
+		return commands.SyntaxError(commands.Quote(c.Args[1]) + " is not DENIED, HOT or BYTES")
 	}
-	n, ok := parseInt(c.Args[2])
+	n, ok := store.ParseInt(c.Args[2])
 	switch {
 	case !ok:
-		return errRLRefundNumber
+		return errRefundNumber
 	case n < 1 || n > MaxTop:
-		return errRLTopN
+		return errTopN
 	}
 	var pattern []byte
 	for r := (optionReader{options: options{c.Args[3:]}, allowed: topOptions}); r.more(); {
@@ -139,12 +134,12 @@ func rlTop(c *Ctx) resp.Value {
 			return refusal
 		case option == optMatch:
 			if !r.more() {
-				return errRLMatchMissing
+				return errMatchMissing
 			}
 			pattern = r.value()
 		case option == optWithin:
 			if !r.more() {
-				return errRLWithinMissing
+				return errWithinMissing
 			}
 			if q.WithinMs, refusal = parseWithin(r.value()); refusal.IsError() {
 				return refusal
@@ -153,20 +148,20 @@ func rlTop(c *Ctx) resp.Value {
 	}
 	q.NowMs, q.DB, q.N = c.NowMs, c.DBIndex, int(n)
 	q.Keep = func(key string) bool {
-		return (pattern == nil || NameMatch(pattern, key)) &&
+		return (pattern == nil || commands.NameMatch(pattern, key)) &&
 			(c.Guard() == nil || c.Guard().ReadsKey(c.Cmd, c.Args, key))
 	}
 	if by == "bytes" {
 		if q.WithinMs != 0 {
-			return errRLWithinBytes
+			return errWithinBytes
 		}
-		return c.topBytes(&q)
+		return topBytes(c, &q)
 	}
 	sampling := int64(c.Settings.TopSampling)
 	if sampling == 0 {
-		return errRLTopOff
+		return errTopOff
 	}
-	report := c.Env.Sampler.Keys.Top(&q)
+	report := session(c).Sampler.Keys.Top(&q)
 	if report.Sampled == 0 {
 		sampling = 1
 	}
@@ -191,7 +186,7 @@ func parseWithin(arg []byte) (ms int64, refusal resp.Value) {
 	case errors.Is(err, limiter.ErrWindowSyntax):
 		return 0, durationError("WITHIN", err)
 	}
-	return 0, errRLWithinRange
+	return 0, errWithinRange
 }
 
 // samplingError returns how far a count may be off because one in sampling decisions was
@@ -207,7 +202,7 @@ func samplingError(count, sampling int64) int64 {
 }
 
 // topBytes lists the keys that take the most bytes, by a walk through the database.
-func (c *Ctx) topBytes(q *TopQuery) resp.Value {
+func topBytes(c *commands.Ctx, q *TopQuery) resp.Value {
 	var report TopReport
 	for i := range store.NumShards {
 		refusal := c.Step(i, func() {
@@ -258,7 +253,7 @@ func NewTopReport(keys []TopKey, n int, others int64) TopReport {
 	return r
 }
 
-func topReply(c *Ctx, by string, windowMs resp.Value, sampling int64, r *TopReport) resp.Value {
+func topReply(c *commands.Ctx, by string, windowMs resp.Value, sampling int64, r *TopReport) resp.Value {
 	keys := make([]resp.Value, len(r.Keys))
 	for i, k := range r.Keys {
 		key := []resp.Value{resp.Bulk(k.Name), resp.Int(k.Count), resp.Int(k.Error)}

@@ -1,8 +1,10 @@
-package commands
+package rl
 
 import (
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 // RL.MALLOW numkeys key limit window [key limit window ...] [COST n] [PEEK]
@@ -10,7 +12,7 @@ import (
 // Every key is a log. The reply is the index of the binding key, from 1, and the five
 // integers of RL.ALLOW for it. The call first peeks at all keys and changes them only
 // if all admit it.
-func rlMallow(c *Ctx) resp.Value {
+func rlMallow(c *commands.Ctx) resp.Value {
 	triples, call, refusal := parseMallow(c)
 	if refusal.IsError() {
 		return refusal
@@ -31,21 +33,21 @@ func rlMallow(c *Ctx) resp.Value {
 	}
 	if binding.Allowed > 0 && !call.Peek {
 		if creates {
-			if refusal := c.reserveMissing(triples, 3); refusal.IsError() {
+			if refusal := reserveMissing(c, triples, 3); refusal.IsError() {
 				return refusal
 			}
 		}
 		for i := 0; i < len(triples); i += 3 {
 			d, _, refusal := decideKey(c, triples[i:i+3], call)
 			if refusal.IsError() || d.Units == 0 {
-				panic("commands: RL.MALLOW: a key denied what it had admitted")
+				panic("rl: RL.MALLOW: a key denied what it had admitted")
 			}
 			if i == index {
 				binding = d
 			}
 		}
 	}
-	c.countMallow(triples, 3, index/3, call, &binding)
+	countMallow(c, triples, 3, index/3, call, &binding)
 	return resp.Array(append(c.Values(6), resp.Int(int64(index/3+1)),
 		resp.Int(binding.Allowed), resp.Int(binding.Limit), resp.Int(binding.Remaining),
 		resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)
@@ -54,14 +56,14 @@ func rlMallow(c *Ctx) resp.Value {
 // decideKey decides the call for one key and records what was admitted. created says that the key did not
 // exist.
 func decideKey(
-	c *Ctx, triple [][]byte, call limiter.Call,
+	c *commands.Ctx, triple [][]byte, call limiter.Call,
 ) (d limiter.Decision, created bool, refusal resp.Value) {
 	var quotas [1]limiter.Quota
 	if quotas[0], refusal = parseQuota(c, triple[1], triple[2]); refusal.IsError() {
 		return d, false, refusal
 	}
 	var k logKey
-	if refusal := c.findLog(&k, triple[0]); refusal.IsError() {
+	if refusal := findLog(c, &k, triple[0]); refusal.IsError() {
 		return d, false, refusal
 	}
 	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
@@ -72,20 +74,20 @@ func decideKey(
 	if d.Units > 0 {
 		k.apply(c, &d.Change)
 	}
-	c.markFullness(triple[0], &d)
+	markFullness(c, triple[0], &d)
 	return d, created, resp.None
 }
 
 // parseMallow parses and validates all arguments before any key is read.
-func parseMallow(c *Ctx) (triples [][]byte, call limiter.Call, refusal resp.Value) {
-	numKeys, ok := parseInt(c.Args[1])
+func parseMallow(c *commands.Ctx) (triples [][]byte, call limiter.Call, refusal resp.Value) {
+	numKeys, ok := store.ParseInt(c.Args[1])
 	switch {
 	case !ok:
-		return nil, call, errRLNumKeysNumber
+		return nil, call, errNumKeysNumber
 	case numKeys < 1:
-		return nil, call, errNumKeys
+		return nil, call, commands.ErrNumKeys
 	case numKeys > int64(len(c.Args)-2)/3:
-		return nil, call, errRLTriples
+		return nil, call, errTriples
 	}
 	triples = c.Args[2 : 2+3*numKeys]
 	var a allowCall
@@ -105,7 +107,7 @@ func parseMallow(c *Ctx) (triples [][]byte, call limiter.Call, refusal resp.Valu
 		}
 	}
 	if name := duplicate(triples, 3); name != nil {
-		return nil, call, resp.Error("ERR key " + quoted(name) + " is named twice")
+		return nil, call, resp.Error("ERR key " + commands.Quote(name) + " is named twice")
 	}
 	return triples, a.Call, resp.None
 }

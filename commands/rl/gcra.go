@@ -1,9 +1,10 @@
-package commands
+package rl
 
 import (
 	"bytes"
 	"strconv"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -12,22 +13,22 @@ import (
 // The state of GCRA is a string: "gcra " and the theoretical arrival time in unix
 // microseconds.
 var gcraAlgorithm = algorithm{
-	name: "GCRA", redisType: "string", hasType: isString, foreignError: errRLForeignString,
-	hasState: func(_ *Ctx, n *store.Node) bool {
+	name: "GCRA", redisType: "string", hasType: isString, foreignError: errForeignString,
+	hasState: func(_ *commands.Ctx, n *store.Node) bool {
 		_, ok := parseGCRA(n)
 		return ok
 	},
 	allow: allowGCRA,
-	validate: func(_ *Ctx, a *allowCall) error {
+	validate: func(_ *commands.Ctx, a *allowCall) error {
 		if err := limiter.ValidateQuota(a.quotas[0], a.Call); err != nil {
 			return err
 		}
 		return limiter.ValidateBurst(a.quotas[0], a.param)
 	},
 	newState: func(a *allowCall) limiter.State { return &limiter.GCRA{Burst: a.param} },
-	param:    &algoParam{"burst", errRLBurstMissing, errRLBurstNumber},
-	subject: func(c *Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
-		state, expireAtMs, refusal := c.gcraOf(n)
+	param:    &algoParam{"burst", errBurstMissing, errBurstNumber},
+	subject: func(c *commands.Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
+		state, expireAtMs, refusal := gcraOf(c, n)
 		state.Burst = a.param
 		if a.seen&optAlgo == 0 { // the state does not record it
 			state.Burst = a.quotas[0].Limit
@@ -39,9 +40,9 @@ var gcraAlgorithm = algorithm{
 	},
 	unknown:       "instants of hits: a GCRA key holds one instant, at which the burst is full again",
 	otherCommands: []string{"cl.throttle"},
-	refund:        func(*Ctx, *store.Node, int64) resp.Value { return errRLRefundGCRA },
+	refund:        func(*commands.Ctx, *store.Node, int64) resp.Value { return errRefundGCRA },
 	moreInfo:      []string{"tat_us"},
-	info: func(_ *Ctx, n *store.Node) keyInfo {
+	info: func(_ *commands.Ctx, n *store.Node) keyInfo {
 		state, _ := parseGCRA(n)
 		i := emptyInfo()
 		i.more[0] = state.TatUs
@@ -57,12 +58,12 @@ func parseGCRA(n *store.Node) (g limiter.GCRA, ok bool) {
 	if !ok {
 		return g, false
 	}
-	g.TatUs, ok = parseInt(text)
+	g.TatUs, ok = store.ParseInt(text)
 	return g, ok
 }
 
 // setGCRA stores the state of GCRA in a key; n is nil if it does not exist.
-func (c *Ctx) setGCRA(name []byte, n *store.Node, g *limiter.GCRA, expireAtMs int64) {
+func setGCRA(c *commands.Ctx, name []byte, n *store.Node, g *limiter.GCRA, expireAtMs int64) {
 	var buf [32]byte
 	text := strconv.AppendInt(append(buf[:0], gcraPrefix...), g.TatUs, 10)
 	if n == nil {
@@ -72,20 +73,20 @@ func (c *Ctx) setGCRA(name []byte, n *store.Node, g *limiter.GCRA, expireAtMs in
 	}
 	c.DB.ExpireAt(n, expireAtMs)
 	c.DB.Touch(n)
-	c.didSet(name, text, expireAtMs)
+	c.DidSet(name, text, expireAtMs)
 }
 
 // findGCRA looks up the state of GCRA in a key; n is nil if it does not exist.
-func (c *Ctx) findGCRA(name []byte) (
+func findGCRA(c *commands.Ctx, name []byte) (
 	n *store.Node, state limiter.GCRA, expireAtMs int64, refusal resp.Value,
 ) {
 	n = c.DB.Find(name, c.NowMs)
-	state, expireAtMs, refusal = c.gcraOf(n)
+	state, expireAtMs, refusal = gcraOf(c, n)
 	return n, state, expireAtMs, refusal
 }
 
 // gcraOf returns the state of GCRA in a key; n is nil if it does not exist.
-func (c *Ctx) gcraOf(n *store.Node) (state limiter.GCRA, expireAtMs int64, refusal resp.Value) {
+func gcraOf(c *commands.Ctx, n *store.Node) (state limiter.GCRA, expireAtMs int64, refusal resp.Value) {
 	if n == nil {
 		return state, 0, resp.None
 	}
@@ -94,14 +95,14 @@ func (c *Ctx) gcraOf(n *store.Node) (state limiter.GCRA, expireAtMs int64, refus
 		state, ok = parseGCRA(n)
 	}
 	if !ok {
-		return state, 0, c.wrongStateError(n, "GCRA")
+		return state, 0, errOtherState
 	}
 	expireAtMs, _ = n.Value.ExpireAtMs()
 	return state, expireAtMs, resp.None
 }
 
-func allowGCRA(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
-	n, state, expireAtMs, refusal := c.findGCRA(c.Args[1])
+func allowGCRA(c *commands.Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
+	n, state, expireAtMs, refusal := findGCRA(c, c.Args[1])
 	if refusal.IsError() {
 		return d, refusal
 	}
@@ -109,12 +110,12 @@ func allowGCRA(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	d = state.Decide(c.NowMs, expireAtMs, a.quotas[0], a.Call)
 	if d.Units > 0 {
 		if n == nil {
-			if refusal = c.reserve(c.Args[1]); refusal.IsError() {
+			if refusal = reserve(c, c.Args[1]); refusal.IsError() {
 				return d, refusal
 			}
 		}
 		state.Apply(c.NowMs, &d)
-		c.setGCRA(c.Args[1], n, &state, d.ExpireAtMs)
+		setGCRA(c, c.Args[1], n, &state, d.ExpireAtMs)
 	}
 	return d, resp.None
 }

@@ -1,10 +1,11 @@
-package commands
+package rl
 
 import (
 	"bytes"
 	"errors"
 	"strconv"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -22,9 +23,9 @@ import (
 // reply. The window is how long an excess counts if the log no longer exists. The
 // length distinguishes "b:hold:c" of key "a" from "c" of key "a:hold:b".
 
-var rlHoldRows = []Command{
+var rlHoldRows = []commands.Command{
 	{
-		Name: "rl.reserve", Arity: 9, Flags: Write | DenyOOM | Fast, Keys: holdKeys(reserveID),
+		Name: "rl.reserve", Arity: 9, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: holdKeys(reserveID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlReserve,
 		Syntax:    "key limit window estimate HOLD milliseconds ID id",
 		Summary:   "Admits work by an estimate of its cost, which RL.SETTLE corrects.",
@@ -32,7 +33,7 @@ var rlHoldRows = []Command{
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.settle", Arity: 4, Flags: Write | Fast, Keys: holdKeys(settleID),
+		Name: "rl.settle", Arity: 4, Flags: commands.Write | commands.Fast, Keys: holdKeys(settleID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlSettle,
 		Syntax:    "key id actual",
 		Summary:   "Corrects what RL.RESERVE took to what the work has cost.",
@@ -40,7 +41,7 @@ var rlHoldRows = []Command{
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.cancel", Arity: 3, Flags: Write | Fast, Keys: holdKeys(settleID),
+		Name: "rl.cancel", Arity: 3, Flags: commands.Write | commands.Fast, Keys: holdKeys(settleID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlCancel,
 		Syntax:    "key id",
 		Summary:   "Refunds what RL.RESERVE took.",
@@ -50,12 +51,12 @@ var rlHoldRows = []Command{
 }
 
 var holdAlgorithm = algorithm{
-	name: "HOLD", redisType: "string", hasType: isString, foreignError: errRLForeignString,
-	hasState: func(_ *Ctx, n *store.Node) bool {
+	name: "HOLD", redisType: "string", hasType: isString, foreignError: errForeignString,
+	hasState: func(_ *commands.Ctx, n *store.Node) bool {
 		_, ok := parseHold(store.StringOf(n))
 		return ok
 	},
-	info: func(_ *Ctx, n *store.Node) keyInfo {
+	info: func(_ *commands.Ctx, n *store.Node) keyInfo {
 		s := store.StringOf(n)
 		h, _ := parseHold(s)
 		i := emptyInfo()
@@ -70,9 +71,9 @@ const (
 	holdBufferSize = 1 << 10 // fits most names and values of holds
 )
 
-func holdKeys(tail func(args [][]byte) []byte) []KeySpec {
-	return []KeySpec{
-		key(1, "RW access update"),
+func holdKeys(tail func(args [][]byte) []byte) []commands.KeySpec {
+	return []commands.KeySpec{
+		{Flags: "RW access update", First: 1, Step: 1},
 		{
 			Flags: "RW access update", Notes: "the hold: the key, '" + holdInfix + "' and the id",
 			First: 1, Step: 1, Infix: holdInfix, Tail: tail,
@@ -80,11 +81,15 @@ func holdKeys(tail func(args [][]byte) []byte) []KeySpec {
 	}
 }
 
+func appendHoldName(b, key, id []byte) []byte {
+	return append(append(append(b, key...), holdInfix...), id...)
+}
+
 // reserveID returns the id among RL.RESERVE's options, or nil if none is valid: the
 // call then fails.
 func reserveID(args [][]byte) []byte {
 	for at := 5; at+1 < len(args); at += 2 {
-		if EqualFold(args[at], "id") {
+		if commands.EqualFold(args[at], "id") {
 			return validID(args[at+1])
 		}
 	}
@@ -103,9 +108,9 @@ func validID(id []byte) []byte {
 func checkID(id []byte) resp.Value {
 	switch {
 	case len(id) == 0:
-		return errRLIDEmpty
+		return errIDEmpty
 	case len(id) > maxID:
-		return errRLIDLong
+		return errIDLong
 	}
 	return resp.None
 }
@@ -145,7 +150,7 @@ func parseHold(s *store.String) (h hold, ok bool) {
 	}
 	before, after := h.numbers()
 	for _, n := range before {
-		if *n, ok = parseInt(field()); !ok {
+		if *n, ok = store.ParseInt(field()); !ok {
 			return h, false
 		}
 	}
@@ -155,7 +160,7 @@ func parseHold(s *store.String) (h hold, ok bool) {
 		return h, bytes.Equal(state, holdHeld) && !more && h.valid()
 	}
 	for _, n := range after {
-		if *n, ok = parseInt(field()); !ok {
+		if *n, ok = store.ParseInt(field()); !ok {
 			return h, false
 		}
 	}
@@ -190,18 +195,18 @@ func (h *hold) append(b []byte) []byte {
 }
 
 // findHold looks up the hold of id in the key name; n is nil if it does not exist.
-func (c *Ctx) findHold(name, id []byte) (n *store.Node, h hold, refusal resp.Value) {
+func findHold(c *commands.Ctx, name, id []byte) (n *store.Node, h hold, refusal resp.Value) {
 	n = c.DB.Find(name, c.NowMs)
 	if n == nil {
 		return nil, h, resp.None
 	}
-	s, refusal := stringOf(n)
-	if refusal.IsError() {
-		return n, h, refusal
+	s := store.StringOf(n)
+	if s == nil {
+		return n, h, commands.ErrWrongType
 	}
 	h, ok := parseHold(s)
 	if !ok || h.idLen != int64(len(id)) {
-		return n, h, errRLForeignHold
+		return n, h, errForeignHold
 	}
 	return n, h, resp.None
 }
@@ -210,22 +215,22 @@ func (c *Ctx) findHold(name, id []byte) (n *store.Node, h hold, refusal resp.Val
 //
 // The reply is that of RL.ALLOW key limit window COST estimate. If the id has a hold,
 // the call changes nothing and repeats the first reply.
-func rlReserve(c *Ctx) resp.Value {
+func rlReserve(c *commands.Ctx) resp.Value {
 	a, refusal := parseReserve(c)
 	if refusal.IsError() {
 		return refusal
 	}
 	var buf [holdBufferSize]byte
-	name := c.Cmd.Keys[1].appendDerived(buf[:0], c.Args)
-	n, h, refusal := c.findHold(name, a.id)
+	name := appendHoldName(buf[:0], c.Args[1], a.id)
+	n, h, refusal := findHold(c, name, a.id)
 	switch {
 	case refusal.IsError():
 		return refusal
 	case n != nil:
-		return c.reserveReply(&h)
+		return reserveReply(c, &h)
 	}
 	var k logKey
-	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
+	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() {
 		return refusal
 	}
 	d, err := limiter.Decide(k.log(), c.NowMs, k.expireAtMs, a.quotas[:], a.estimate)
@@ -233,16 +238,16 @@ func rlReserve(c *Ctx) resp.Value {
 		return rlError(c, err)
 	}
 	if d.Units == 0 {
-		c.markFullness(c.Args[1], &d)
-		c.countReserve(c.Args[1], a.estimate, 0)
+		markFullness(c, c.Args[1], &d)
+		countReserve(c, c.Args[1], a.estimate, 0)
 		return decisionReply(c, &d)
 	}
-	if refusal := c.reserveHold(&k, name); refusal.IsError() {
+	if refusal := reserveHold(c, &k, name); refusal.IsError() {
 		return refusal
 	}
 	k.apply(c, &d.Change)
-	c.markFullness(c.Args[1], &d)
-	c.countReserve(c.Args[1], a.estimate, d.Units)
+	markFullness(c, c.Args[1], &d)
+	countReserve(c, c.Args[1], a.estimate, d.Units)
 	h = hold{
 		idLen: int64(len(a.id)), first: d.First, units: d.Units, windowMs: a.quotas[0].WindowMs,
 		limit: d.Limit, remaining: d.Remaining, resetMs: d.ResetAfterMs,
@@ -253,8 +258,8 @@ func rlReserve(c *Ctx) resp.Value {
 	n = c.DB.Put(name, s)
 	c.DB.SetFullness(name, store.Full, c.NowMs) // evicted late: its units are consumed
 	c.DB.ExpireAt(n, c.NowMs+a.holdMs)
-	c.didSet(name, line, c.NowMs+a.holdMs)
-	return c.reserveReply(&h)
+	c.DidSet(name, line, c.NowMs+a.holdMs)
+	return reserveReply(c, &h)
 }
 
 // reserveCall is the arguments of RL.RESERVE behind the key.
@@ -264,13 +269,13 @@ type reserveCall struct {
 	id               []byte
 }
 
-func parseReserve(c *Ctx) (a reserveCall, refusal resp.Value) {
+func parseReserve(c *commands.Ctx) (a reserveCall, refusal resp.Value) {
 	if a.quotas[0], refusal = parseQuota(c, c.Args[2], c.Args[3]); refusal.IsError() {
 		return a, refusal
 	}
 	var ok bool
-	if a.estimate, ok = parseInt(c.Args[4]); !ok {
-		return a, errRLEstimateNumber
+	if a.estimate, ok = store.ParseInt(c.Args[4]); !ok {
+		return a, errEstimateNumber
 	}
 	a.holdMs, a.id, refusal = parseDurationAndID(options{c.Args[5:]}, reserveOptions)
 	if refusal.IsError() {
@@ -279,16 +284,16 @@ func parseReserve(c *Ctx) (a reserveCall, refusal resp.Value) {
 	call := limiter.Call{Cost: max(a.estimate, 1)}
 	switch err := limiter.Validate(a.quotas[:], call, c.Settings.RLLogMaxUnits); {
 	case errors.Is(err, limiter.ErrCostLarge):
-		return a, errRLEstimateLarge
+		return a, errEstimateLarge
 	case err != nil:
 		return a, rlError(c, err)
 	case a.estimate < 1:
-		return a, errRLEstimate
+		return a, errEstimate
 	}
 	return a, resp.None
 }
 
-func (c *Ctx) reserveReply(h *hold) resp.Value {
+func reserveReply(c *commands.Ctx, h *hold) resp.Value {
 	return decisionReply(c, &limiter.Decision{
 		Change: limiter.Change{Units: h.units}, Allowed: h.units,
 		Limit: h.limit, Remaining: h.remaining, ResetAfterMs: h.resetMs,
@@ -329,12 +334,12 @@ func parseDuration(name string, arg []byte) (ms int64, refusal resp.Value) {
 //
 // The reply is the number of units that now count for the work and the excess over
 // the estimate, or 0 if the id has no hold.
-func rlSettle(c *Ctx) resp.Value {
+func rlSettle(c *commands.Ctx) resp.Value {
 	actual, refusal := parseSettle(c)
 	if refusal.IsError() {
 		return refusal
 	}
-	h, found, refusal := c.settleHold(actual)
+	h, found, refusal := settleHold(c, actual)
 	switch {
 	case refusal.IsError():
 		return refusal
@@ -345,15 +350,15 @@ func rlSettle(c *Ctx) resp.Value {
 }
 
 // parseSettle returns the units that the work of RL.SETTLE has cost.
-func parseSettle(c *Ctx) (actual int64, refusal resp.Value) {
-	actual, ok := parseInt(c.Args[3])
+func parseSettle(c *commands.Ctx) (actual int64, refusal resp.Value) {
+	actual, ok := store.ParseInt(c.Args[3])
 	switch refusal := checkID(c.Args[2]); {
 	case refusal.IsError():
 		return 0, refusal
 	case !ok:
-		return 0, errRLActualNumber
+		return 0, errActualNumber
 	case actual < 0:
-		return 0, errRLActualNegative
+		return 0, errActualNegative
 	}
 	return actual, resp.None
 }
@@ -361,11 +366,11 @@ func parseSettle(c *Ctx) (actual int64, refusal resp.Value) {
 // RL.CANCEL key id
 //
 // RL.CANCEL is RL.SETTLE with 0. The reply is the number of units released.
-func rlCancel(c *Ctx) resp.Value {
+func rlCancel(c *commands.Ctx) resp.Value {
 	if refusal := checkID(c.Args[2]); refusal.IsError() {
 		return refusal
 	}
-	h, _, refusal := c.settleHold(0)
+	h, _, refusal := settleHold(c, 0)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -374,21 +379,21 @@ func rlCancel(c *Ctx) resp.Value {
 
 // settleHold settles the call's hold. A hold that is already settled is returned
 // unchanged.
-func (c *Ctx) settleHold(actual int64) (h hold, found bool, refusal resp.Value) {
+func settleHold(c *commands.Ctx, actual int64) (h hold, found bool, refusal resp.Value) {
 	var buf [holdBufferSize]byte
-	name := c.Cmd.Keys[1].appendDerived(buf[:0], c.Args)
-	n, h, refusal := c.findHold(name, c.Args[2])
+	name := appendHoldName(buf[:0], c.Args[1], c.Args[2])
+	n, h, refusal := findHold(c, name, c.Args[2])
 	if refusal.IsError() || n == nil || h.settled {
 		return h, n != nil, refusal
 	}
 	var k logKey
-	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
+	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() {
 		return h, true, refusal
 	}
 	h.settled = true
 	h.excess = max(actual-h.units, 0)
 	if h.excess > limiter.MaxCost {
-		return h, true, errRLActualLarge
+		return h, true, errActualLarge
 	}
 	h.released = k.removeNewest(c, h.units-actual, h.first, h.lastScore())
 	below, through := k.heldRanks(c, h.first, h.lastScore())
@@ -404,6 +409,6 @@ func (c *Ctx) settleHold(actual int64) (h hold, found bool, refusal resp.Value) 
 	line := h.append(text[:0])
 	store.StringOf(n).SetBytes(line)
 	c.DB.Touch(n)
-	c.didCall("SET", name, line, keepTTL)
+	c.DidCall("SET", name, line, []byte("KEEPTTL"))
 	return h, true, resp.None
 }

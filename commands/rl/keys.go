@@ -1,13 +1,14 @@
-package commands
+package rl
 
 import (
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
-var rlKeyRows = []Command{
+var rlKeyRows = []commands.Command{
 	{
-		Name: "rl.reset", Arity: -2, Flags: Write | Fast, Keys: []KeySpec{keys(1, "RM delete")},
+		Name: "rl.reset", Arity: -2, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{{Flags: "RM delete", First: 1, Last: -1, Step: 1}},
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K) with K keys", Handler: rlReset,
 		Syntax:    "key [key ...]",
 		Summary:   "Removes limiters' keys, with everything they have counted.",
@@ -15,7 +16,7 @@ var rlKeyRows = []Command{
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.refund", Arity: 3, Flags: Write | Fast, Keys: []KeySpec{key(1, "RW access update")},
+		Name: "rl.refund", Arity: 3, Flags: commands.Write | commands.Fast, Keys: key("RW access update"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlRefund,
 		Syntax:    "key n",
 		Summary:   "Refunds the newest units of a limiter's key.",
@@ -23,7 +24,7 @@ var rlKeyRows = []Command{
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.info", Arity: 2, Flags: ReadOnly | Fast, Keys: []KeySpec{key(1, "RO access")},
+		Name: "rl.info", Arity: 2, Flags: commands.ReadOnly | commands.Fast, Keys: key("RO access"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlInfo,
 		Syntax:    "key",
 		Summary:   "Returns the state of a limiter's key.",
@@ -36,10 +37,10 @@ var rlKeyRows = []Command{
 //
 // The reply is the number of keys removed. The call removes none if any is not a
 // limiter's.
-func rlReset(c *Ctx) resp.Value {
+func rlReset(c *commands.Ctx) resp.Value {
 	names := c.Args[1:]
 	for _, name := range names {
-		if n := c.DB.Find(name, c.NowMs); n != nil && c.algorithmOf(n) == nil {
+		if n := c.DB.Find(name, c.NowMs); n != nil && algorithmOf(c, n) == nil {
 			return foreignKeyError(n)
 		}
 	}
@@ -51,7 +52,7 @@ func rlReset(c *Ctx) resp.Value {
 		}
 	}
 	if removed > 0 {
-		c.didCall("DEL", names[0], names[1:]...)
+		c.DidCall("DEL", names[0], names[1:]...)
 	}
 	return resp.Int(removed)
 }
@@ -60,7 +61,7 @@ func rlReset(c *Ctx) resp.Value {
 //
 // The reply is the number of units returned: the newest n that still count for some
 // window, or all of them.
-func rlRefund(c *Ctx) resp.Value {
+func rlRefund(c *commands.Ctx) resp.Value {
 	count, refusal := parseRefund(c)
 	if refusal.IsError() {
 		return refusal
@@ -69,20 +70,20 @@ func rlRefund(c *Ctx) resp.Value {
 	if node == nil {
 		return resp.Int(0)
 	}
-	if algo := c.algorithmOf(node); algo != nil && algo.refund != nil {
+	if algo := algorithmOf(c, node); algo != nil && algo.refund != nil {
 		return algo.refund(c, node, count)
 	}
 	return foreignKeyError(node)
 }
 
 // parseRefund returns how many units RL.REFUND is to return.
-func parseRefund(c *Ctx) (count int64, refusal resp.Value) {
-	count, ok := parseInt(c.Args[2])
+func parseRefund(c *commands.Ctx) (count int64, refusal resp.Value) {
+	count, ok := store.ParseInt(c.Args[2])
 	switch {
 	case !ok:
-		return 0, errRLRefundNumber
+		return 0, errRefundNumber
 	case count < 0:
-		return 0, errRLRefundNegative
+		return 0, errRefundNegative
 	}
 	return count, resp.None
 }
@@ -92,12 +93,12 @@ func parseRefund(c *Ctx) (count int64, refusal resp.Value) {
 // The reply is a map: algorithm, used (units that still count for some window),
 // oldest and newest (unix milliseconds), bytes (approximately) and ttl (milliseconds,
 // -1 for none). Unknown values are null. The map is empty if the key does not exist.
-func rlInfo(c *Ctx) resp.Value {
+func rlInfo(c *commands.Ctx) resp.Value {
 	n := c.DB.Peek(c.Args[1], c.NowMs)
 	if n == nil {
 		return resp.Map()
 	}
-	algo := c.algorithmOf(n)
+	algo := algorithmOf(c, n)
 	if algo == nil {
 		return foreignKeyError(n)
 	}
@@ -109,7 +110,7 @@ func rlInfo(c *Ctx) resp.Value {
 	return i.reply(c)
 }
 
-func (i *keyInfo) reply(c *Ctx) resp.Value {
+func (i *keyInfo) reply(c *commands.Ctx) resp.Value {
 	pairs := append(c.Values(16),
 		resp.Bulk("algorithm"), resp.Bulk(i.algorithm.name), resp.Bulk("used"), i.used,
 		resp.Bulk("oldest"), i.oldest, resp.Bulk("newest"), i.newest,

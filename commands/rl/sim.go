@@ -1,15 +1,17 @@
-package commands
+package rl
 
 import (
 	"strings"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-var rlSimRows = []Command{{
-	Name: "rl.sim", Arity: -7, Flags: ReadOnly, Keys: []KeySpec{key(1, "RO access")},
+var rlSimRows = []commands.Command{{
+	Name: "rl.sim", Arity: -7, Flags: commands.ReadOnly, Keys: key("RO access"),
 	Group: "rate-limit", Since: "0.1.0", Complexity: "O(M*log(N)) with M decisions, O(M*n) with BUCKETS n",
 	Handler: rlSim, Keyless: simulatesTrace,
 	Syntax: "key limit window [limit window ...] " +
@@ -27,51 +29,51 @@ const MaxSim = 10_000
 // FROM KEY replays the newest n units of the key's log as calls of cost 1, in the millisecond
 // that each stands for. FROM TRACE replays the last n calls that RL.TRACE has recorded. The
 // replay begins with an empty key and changes nothing. The reply is a map, see simReply.
-func rlSim(c *Ctx) resp.Value {
+func rlSim(c *commands.Ctx) resp.Value {
 	source := c.Args[len(c.Args)-3:]
-	if !EqualFold(source[0], "from") {
-		return errRLSimFrom
+	if !commands.EqualFold(source[0], "from") {
+		return errSimFrom
 	}
 	var a allowCall
 	if refusal := a.parse(c, c.Args[2:len(c.Args)-3], simOptions); refusal.IsError() {
 		return refusal
 	}
-	fromKey := EqualFold(source[1], "key")
-	if !fromKey && !EqualFold(source[1], "trace") {
-		return syntaxError(quoted(source[1]) + " is not KEY or TRACE")
+	fromKey := commands.EqualFold(source[1], "key")
+	if !fromKey && !commands.EqualFold(source[1], "trace") {
+		return commands.SyntaxError(commands.Quote(source[1]) + " is not KEY or TRACE")
 	}
-	n, ok := parseInt(source[2])
+	n, ok := store.ParseInt(source[2])
 	switch {
 	case !ok:
-		return errRLRefundNumber
+		return errRefundNumber
 	case n < 1 || n > MaxSim:
-		return errRLSimN
+		return errSimN
 	}
 	var t Trace
 	if fromKey {
 		var refusal resp.Value
-		if t, refusal = c.heldUnits(n); refusal.IsError() {
+		if t, refusal = heldUnits(c, n); refusal.IsError() {
 			return refusal
 		}
-	} else if c.tracer() != nil {
-		t, ok = c.Env.Tracer.Trace(c.DBIndex, c.Args[1], int(n))
+	} else if session(c).Tracer != nil {
+		t, ok = session(c).Tracer.Trace(c.DBIndex, c.Args[1], int(n))
 	} else {
 		ok = false
 	}
 	if !ok {
-		return errRLNoTrace
+		return errNoTrace
 	}
 	s := replay(&a, c.Settings.RLLogMaxUnits, t.Decisions)
-	return c.simReply(&s, &t, fromKey)
+	return simReply(c, &s, &t, fromKey)
 }
 
 // simulatesTrace reports whether a call of RL.SIM is about a trace, and no key.
-func simulatesTrace(args [][]byte) bool { return EqualFold(args[len(args)-2], "trace") }
+func simulatesTrace(args [][]byte) bool { return commands.EqualFold(args[len(args)-2], "trace") }
 
 // heldUnits returns the newest n units of the call's key as a trace.
-func (c *Ctx) heldUnits(n int64) (t Trace, refusal resp.Value) {
+func heldUnits(c *commands.Ctx, n int64) (t Trace, refusal resp.Value) {
 	var k logKey
-	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() || k.node == nil {
+	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() || k.node == nil {
 		return t, refusal
 	}
 	first := max(k.set.Len()-int(n), 0)
@@ -179,7 +181,7 @@ func (k *simKey) decideLog(a *allowCall, nowMs int64, call limiter.Call) limiter
 // longest_wait_ms (the largest retry_after of those denied) and never (denied because of
 // their cost), then what was answered at the time: was_admitted, was_denied, and changed, the calls
 // that got another number of units. Unknown values are null.
-func (c *Ctx) simReply(s *simulation, t *Trace, fromKey bool) resp.Value {
+func simReply(c *commands.Ctx, s *simulation, t *Trace, fromKey bool) resp.Value {
 	from, fromEmpty, first, last := resp.Bulk("trace"), resp.Int(0), resp.Null, resp.Null
 	if t.FromEmpty {
 		fromEmpty = resp.Int(1)

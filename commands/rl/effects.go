@@ -1,9 +1,10 @@
-package commands
+package rl
 
 import (
 	"bytes"
 	"strconv"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/hash"
@@ -22,19 +23,19 @@ var runScript = []byte("for i=ARGV[1]+0,ARGV[1]+ARGV[2]-1 do redis.call('ZADD',K
 // AddRun reports whether a call is one of runScript, and if so does what the script
 // does, without a step for each unit: loading a log must not take longer than writing
 // it.
-func (c *Ctx) AddRun() bool {
+func AddRun(c *commands.Ctx) bool {
 	if len(c.Args) != 6 || len(c.Args[1]) != len(runScript) || !bytes.Equal(c.Args[1], runScript) ||
 		string(c.Args[2]) != "1" {
 		return false
 	}
-	first, ok1 := parseInt(c.Args[4])
-	units, ok2 := parseInt(c.Args[5])
+	first, ok1 := store.ParseInt(c.Args[4])
+	units, ok2 := store.ParseInt(c.Args[5])
 	if !ok1 || !ok2 || first < limiter.MinScore || units < 1 || units > limiter.MaxCost ||
 		first >= limiter.MaxScore-units {
 		return false
 	}
 	var k logKey
-	refusal := c.findLog(&k, c.Args[3])
+	refusal := findLog(c, &k, c.Args[3])
 	if refusal.IsError() || k.set != nil && k.set.Newest() >= first {
 		return false
 	}
@@ -45,64 +46,52 @@ func (c *Ctx) AddRun() bool {
 	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 	c.DB.Touch(k.node)
 	if c.Group() != nil {
-		c.didUnits(k.name, first, units)
+		didUnits(c, k.name, first, units)
 	}
 	return true
 }
 
+// The heads of effects that many calls have.
+var (
+	loggedZAdd1 = commands.NewEffectHead(4, "ZADD")
+	loggedDrop  = commands.NewEffectHead(4, "ZREMRANGEBYSCORE")
+	loggedDrop1 = commands.NewEffectHead(3, "ZREM")
+)
+
 // didUnits records that a run of units was added to a log.
-func (c *Ctx) didUnits(key []byte, first, n int64) {
+func didUnits(c *commands.Ctx, key []byte, first, n int64) {
 	if n > pairs {
-		g := c.Group()
-		if g.LacksEvent() {
-			g.Note(c.DB.ID(), loggedEvents["ZADD"], key)
-		}
-		g.Begin(c.DB.ID(), 6)
-		g.Text("EVAL")
-		g.Bytes(runScript)
-		g.Text("1")
-		g.Bytes(key)
-		g.Int(first)
-		g.Int(n)
+		c.DidScript("ZADD", runScript, key, first, n)
 		return
 	}
 	if n == 1 {
-		c.start(&loggedZAdd1, key).Ints(first)
+		c.DidHead(&loggedZAdd1, key).Ints(first)
 		return
 	}
-	g := c.did(2+2*int(n), "ZADD", key)
+	g := c.Did(2+2*int(n), "ZADD", key)
 	for unit := first; unit < first+n; unit++ {
 		g.Ints(unit)
 	}
 }
 
 // didDrop records that the units with scores from first to last were removed.
-func (c *Ctx) didDrop(key []byte, first, last int64) {
+func didDrop(c *commands.Ctx, key []byte, first, last int64) {
 	if first == last {
-		if g := c.start(&loggedDrop1, key); g != nil {
+		if g := c.DidHead(&loggedDrop1, key); g != nil {
 			g.Int(first)
 		}
 		return
 	}
-	if g := c.start(&loggedDrop, key); g != nil {
+	if g := c.DidHead(&loggedDrop, key); g != nil {
 		g.Int(first)
 		g.Int(last)
 	}
 }
 
-// didValueAt records a string and its deadline, 0 for none. The old deadline was oldMs.
-func (c *Ctx) didValueAt(key, text []byte, atMs, oldMs int64) {
-	if atMs != 0 && atMs == oldMs {
-		c.didCall("SET", key, text, keepTTL)
-	} else {
-		c.didSet(key, text, atMs)
-	}
-}
-
-// didCount is didValueAt for a number.
-func (c *Ctx) didCount(key []byte, n, atMs, oldMs int64) {
+// didCount records a number and its deadline, which was oldMs.
+func didCount(c *commands.Ctx, key []byte, n, atMs, oldMs int64) {
 	var digits [20]byte
-	c.didValueAt(key, strconv.AppendInt(digits[:0], n, 10), atMs, oldMs)
+	c.DidValueAt(key, strconv.AppendInt(digits[:0], n, 10), atMs, oldMs)
 }
 
 // bucketsBefore is the state that setBuckets compares with; zero for no key.
@@ -110,13 +99,13 @@ type bucketsBefore struct{ newestMs, atMs int64 }
 
 func bucketsAt(n *store.Node, h *hash.Hash) (b bucketsBefore) {
 	text, _ := h.Get(fieldNewest)
-	b.newestMs, _ = parseInt(text)
+	b.newestMs, _ = store.ParseInt(text)
 	b.atMs, _ = n.Value.ExpireAtMs()
 	return b
 }
 
 // didBuckets records the state of BUCKETS.
-func (c *Ctx) didBuckets(key []byte, n *store.Node, h *hash.Hash, before bucketsBefore) {
+func didBuckets(c *commands.Ctx, key []byte, n *store.Node, h *hash.Hash, before bucketsBefore) {
 	after := bucketsAt(n, h)
 	fields := [...][]byte{fieldWidth, fieldN, fieldNewest, fieldCounts}
 	changed := fields[:]
@@ -127,13 +116,13 @@ func (c *Ctx) didBuckets(key []byte, n *store.Node, h *hash.Hash, before buckets
 	default:
 		changed = changed[2:]
 	}
-	g := c.did(2+2*len(changed), "HSET", key)
+	g := c.Did(2+2*len(changed), "HSET", key)
 	for _, f := range changed {
 		g.Bytes(f)
 		value, _ := h.Get(f)
 		g.Bytes(value)
 	}
 	if after.atMs != 0 && after.atMs != before.atMs {
-		c.didExpire(key, after.atMs)
+		c.DidExpire(key, after.atMs)
 	}
 }

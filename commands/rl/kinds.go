@@ -1,8 +1,10 @@
-package commands
+package rl
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -10,32 +12,24 @@ import (
 // types that is no such state. It is an index into KindCounts.By.
 type Kind int
 
-// keyKinds are in INFO's order: the algorithms, then the types.
-var keyKinds []struct {
+type keyKind struct {
 	name  string
 	units bool // keys of the kind hold units that can be counted
 }
 
 // kindsOfTypes is the kind of strings; the other types follow it.
-var kindsOfTypes Kind
+const kindsOfTypes = Kind(len(algorithms))
 
-// numberKinds sets keyKinds from the algorithms.
-func numberKinds() {
-	add := func(name string, units bool) Kind {
-		keyKinds = append(keyKinds, struct {
-			name  string
-			units bool
-		}{name, units})
-		return Kind(len(keyKinds) - 1)
-	}
+// keyKinds are in INFO's order: the algorithms, then the types.
+var keyKinds = func() (all []keyKind) {
 	for _, a := range algorithms {
-		a.kind = add(strings.ToLower(a.name), a.units != nil)
+		all = append(all, keyKind{strings.ToLower(a.name), a.units != nil})
 	}
-	kindsOfTypes = Kind(len(keyKinds))
 	for t := range store.NumTypes {
-		add(t.String(), false)
+		all = append(all, keyKind{name: t.String()})
 	}
-}
+	return all
+}()
 
 // NumKinds returns the number of kinds. They are numbered from 0.
 func NumKinds() int { return len(keyKinds) }
@@ -47,7 +41,7 @@ func KindNamed(name string) Kind {
 			return Kind(i)
 		}
 	}
-	panic("commands: no kind " + name)
+	panic("rl: no kind " + name)
 }
 
 func (k Kind) String() string { return keyKinds[k].name }
@@ -65,7 +59,7 @@ type KindCount struct {
 // KindCounts counts the keys of a keyspace by kind.
 type KindCounts struct {
 	By  []KindCount // by Kind; nil: no key was counted
-	ctx Ctx
+	ctx commands.Ctx
 }
 
 // Drain returns the counts and zeroes them.
@@ -82,8 +76,8 @@ func (x *KindCounts) Drain() []KindCount {
 // the value is.
 func (x *KindCounts) Add(n *store.Node) {
 	kind, hits := kindsOfTypes+Kind(store.TypeOf(store.DataOf(n))), int64(0)
-	if a := x.ctx.algorithmOf(n); a != nil {
-		kind = a.kind
+	if a := algorithmOf(&x.ctx, n); a != nil {
+		kind = Kind(slices.Index(algorithms[:], a))
 		if a.units != nil {
 			hits = a.units(&x.ctx, n)
 		}

@@ -1,16 +1,17 @@
-package commands
+package rl
 
 import (
 	"strings"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 )
 
-var rlAllowRows = []Command{
+var rlAllowRows = []commands.Command{
 	{
-		Name: "rl.allow", Arity: -4, Flags: Write | DenyOOM | Fast,
-		Keys:  []KeySpec{key(1, "RW access update")},
+		Name: "rl.allow", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast,
+		Keys:  key("RW access update"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
 		Handler: rlAllow, Reads: allowIsReadOnly,
 		Syntax: "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] " +
@@ -20,8 +21,8 @@ var rlAllowRows = []Command{
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.mallow", Arity: -5, Flags: Write | DenyOOM | Fast,
-		Keys:  []KeySpec{countedKeysEvery(3, "RW access update")},
+		Name: "rl.mallow", Arity: -5, Flags: commands.Write | commands.DenyOOM | commands.Fast,
+		Keys:  []commands.KeySpec{{Flags: "RW access update", First: 1, Step: 3, KeyNum: true}},
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys",
 		Handler: rlMallow, Reads: mallowIsReadOnly,
 		Syntax: "numkeys key limit window [key limit window ...] [COST cost] [PEEK]",
@@ -36,25 +37,21 @@ var rlAllowRows = []Command{
 // [ALGO algorithm] [FULL]
 //
 // A call that is denied or only peeks changes nothing. The type of the key depends
-// on the algorithm; see rl_algorithm.go.
-func rlAllow(c *Ctx) resp.Value {
+// on the algorithm; see algorithm.
+func rlAllow(c *commands.Ctx) resp.Value {
 	if len(c.Args) == 4 {
 		return allowPlain(c)
 	}
-	if c.scratch.call == nil {
-		c.scratch.call = new(allowCall) // reused: it escapes, because functions of algorithms receive it
-	}
-	a := c.scratch.call
-	*a = allowCall{}
+	a := session(c).newCall()
 	if refusal := a.parse(c, c.Args[2:], allowOptions); refusal.IsError() {
 		return refusal
 	}
 	d, refusal := a.algo.allow(c, a)
 	if refusal.IsError() {
-		return refusal
+		return a.algo.stateError(c, c.Args[1], refusal)
 	}
-	c.countAllow(a.algo, c.Args[1], a.Call, &d)
-	c.markFullness(c.Args[1], &d)
+	countAllow(c, a.algo, c.Args[1], a.Call, &d)
+	markFullness(c, c.Args[1], &d)
 	if a.full {
 		return fullReply(c, &d, a.algo.name)
 	}
@@ -62,7 +59,7 @@ func rlAllow(c *Ctx) resp.Value {
 }
 
 // allowPlain handles RL.ALLOW key limit window, the most frequent form.
-func allowPlain(c *Ctx) resp.Value {
+func allowPlain(c *commands.Ctx) resp.Value {
 	var quotas [1]limiter.Quota
 	var refusal resp.Value
 	if quotas[0], refusal = parseQuota(c, c.Args[2], c.Args[3]); refusal.IsError() {
@@ -73,7 +70,7 @@ func allowPlain(c *Ctx) resp.Value {
 		return rlError(c, err)
 	}
 	var k logKey
-	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
+	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() {
 		return refusal
 	}
 	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
@@ -82,18 +79,18 @@ func allowPlain(c *Ctx) resp.Value {
 	}
 	if d.Units > 0 {
 		if k.node == nil {
-			if refusal := c.reserve(k.name); refusal.IsError() {
+			if refusal := reserve(c, k.name); refusal.IsError() {
 				return refusal
 			}
 		}
 		k.apply(c, &d.Change)
 	}
-	c.countAllow(&logAlgorithm, c.Args[1], call, &d)
-	c.markFullness(c.Args[1], &d)
+	countAllow(c, &logAlgorithm, c.Args[1], call, &d)
+	markFullness(c, c.Args[1], &d)
 	return decisionReply(c, &d)
 }
 
-func fullReply(c *Ctx, d *limiter.Decision, algorithm string) resp.Value {
+func fullReply(c *commands.Ctx, d *limiter.Decision, algorithm string) resp.Value {
 	return resp.Map(append(c.Values(18),
 		resp.Bulk("allowed"), resp.Int(d.Allowed),
 		resp.Bulk("limit"), resp.Int(d.Limit),

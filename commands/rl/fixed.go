@@ -1,6 +1,7 @@
-package commands
+package rl
 
 import (
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -9,27 +10,27 @@ import (
 // The state of FIXED is a string, the number of units, that expires at the end of
 // the window.
 var fixedAlgorithm = algorithm{
-	name: "FIXED", redisType: "string", hasType: isString, foreignError: errRLForeignString,
-	hasState: func(_ *Ctx, n *store.Node) bool {
+	name: "FIXED", redisType: "string", hasType: isString, foreignError: errForeignString,
+	hasState: func(_ *commands.Ctx, n *store.Node) bool {
 		_, _, ok := parseFixed(n)
 		return ok
 	},
 	allow:    allowFixed,
 	newState: func(*allowCall) limiter.State { return &limiter.Fixed{} },
-	validate: func(_ *Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
-	subject: func(c *Ctx, _ *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
-		state, endMs, refusal := c.fixedOf(n)
+	validate: func(_ *commands.Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
+	subject: func(c *commands.Ctx, _ *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
+		state, endMs, refusal := fixedOf(c, n)
 		return &state, endMs, refusal
 	},
 	unknown: "instants of hits: a FIXED key holds one count, which ends with its slice of time",
 	refund:  refundFixed,
-	info: func(c *Ctx, n *store.Node) keyInfo {
+	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		state, endMs, _ := parseFixed(n)
 		i := emptyInfo()
 		i.used = resp.Int(state.Used(c.NowMs, endMs))
 		return i
 	},
-	units: func(_ *Ctx, n *store.Node) int64 {
+	units: func(_ *commands.Ctx, n *store.Node) int64 {
 		state, _, _ := parseFixed(n)
 		return state.Count
 	},
@@ -41,14 +42,14 @@ func isString(n *store.Node) bool { return store.StringOf(n) != nil }
 func parseFixed(n *store.Node) (f limiter.Fixed, endMs int64, ok bool) {
 	s := store.StringOf(n)
 	if f.Count, ok = s.Int(); !ok {
-		f.Count, ok = parseInt(s.Bytes(nil))
+		f.Count, ok = store.ParseInt(s.Bytes(nil))
 	}
 	endMs, expires := n.Value.ExpireAtMs()
 	return f, endMs, ok && expires && f.Count >= 0
 }
 
 // fixedOf returns the state of FIXED in a key; n is nil if it does not exist.
-func (c *Ctx) fixedOf(n *store.Node) (state limiter.Fixed, endMs int64, refusal resp.Value) {
+func fixedOf(c *commands.Ctx, n *store.Node) (state limiter.Fixed, endMs int64, refusal resp.Value) {
 	if n == nil {
 		return state, 0, resp.None
 	}
@@ -57,21 +58,21 @@ func (c *Ctx) fixedOf(n *store.Node) (state limiter.Fixed, endMs int64, refusal 
 		state, endMs, ok = parseFixed(n)
 	}
 	if !ok {
-		return state, 0, c.wrongStateError(n, "FIXED")
+		return state, 0, errOtherState
 	}
 	return state, endMs, resp.None
 }
 
-func allowFixed(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
+func allowFixed(c *commands.Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	n := c.DB.Find(c.Args[1], c.NowMs)
-	state, endMs, refusal := c.fixedOf(n)
+	state, endMs, refusal := fixedOf(c, n)
 	if refusal.IsError() {
 		return d, refusal
 	}
 	d = state.Decide(c.NowMs, endMs, a.quotas[0], a.Call)
 	if d.Units > 0 {
 		if n == nil {
-			if refusal = c.reserve(c.Args[1]); refusal.IsError() {
+			if refusal = reserve(c, c.Args[1]); refusal.IsError() {
 				return d, refusal
 			}
 		}
@@ -83,12 +84,12 @@ func allowFixed(c *Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 		}
 		c.DB.ExpireAt(n, d.ExpireAtMs)
 		c.DB.Touch(n)
-		c.didCount(c.Args[1], state.Count, d.ExpireAtMs, endMs)
+		didCount(c, c.Args[1], state.Count, d.ExpireAtMs, endMs)
 	}
 	return d, resp.None
 }
 
-func refundFixed(c *Ctx, n *store.Node, count int64) resp.Value {
+func refundFixed(c *commands.Ctx, n *store.Node, count int64) resp.Value {
 	state, endMs, _ := parseFixed(n)
 	if c.NowMs >= endMs {
 		return resp.Int(0)
@@ -98,11 +99,11 @@ func refundFixed(c *Ctx, n *store.Node, count int64) resp.Value {
 	case 0:
 	case state.Count:
 		c.DB.Delete(n)
-		c.didCall("DEL", c.Args[1])
+		c.DidCall("DEL", c.Args[1])
 	default:
 		store.StringOf(n).SetInt(state.Count - count)
 		c.DB.Touch(n)
-		c.didCount(c.Args[1], state.Count-count, endMs, endMs)
+		didCount(c, c.Args[1], state.Count-count, endMs, endMs)
 	}
 	return resp.Int(count)
 }

@@ -1,6 +1,7 @@
-package commands
+package rl
 
 import (
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -12,15 +13,15 @@ import (
 
 // reserve makes room for a key that the call creates next. It returns the error reply if
 // a prefix of its name is full.
-func (c *Ctx) reserve(name []byte) resp.Value {
+func reserve(c *commands.Ctx, name []byte) resp.Value {
 	if full := c.DB.Reserve(name); full != nil {
-		return c.refuseKey(full)
+		return refuseKey(c, full)
 	}
 	return resp.None
 }
 
-func (c *Ctx) refuseKey(full *store.Prefix) resp.Value {
-	if c.Mode.Is(Final) || c.Mode.Is(InScript) {
+func refuseKey(c *commands.Ctx, full *store.Prefix) resp.Value {
+	if c.Mode.Is(commands.Final) || c.Mode.Is(commands.InScript) {
 		full.Refuse()
 	} else {
 		c.Full, c.Retry = full, true
@@ -30,13 +31,13 @@ func (c *Ctx) refuseKey(full *store.Prefix) resp.Value {
 
 // reserveHold is reserve for the two keys of RL.RESERVE. The hold does not exist, the log
 // may.
-func (c *Ctx) reserveHold(k *logKey, hold []byte) resp.Value {
+func reserveHold(c *commands.Ctx, k *logKey, hold []byte) resp.Value {
 	if k.node == nil {
-		if refusal := c.reserve(k.name); refusal.IsError() {
+		if refusal := reserve(c, k.name); refusal.IsError() {
 			return refusal
 		}
 	}
-	refusal := c.reserve(hold)
+	refusal := reserve(c, hold)
 	if refusal.IsError() && k.node == nil {
 		c.DB.Release(k.name)
 	}
@@ -45,13 +46,13 @@ func (c *Ctx) reserveHold(k *logKey, hold []byte) resp.Value {
 
 // reserveMissing is reserve for those of every step-th of names that do not exist: for
 // all or for none.
-func (c *Ctx) reserveMissing(names [][]byte, step int) resp.Value {
+func reserveMissing(c *commands.Ctx, names [][]byte, step int) resp.Value {
 	missing := func(i int) bool { return c.DB.Find(names[i], c.NowMs) == nil }
 	for i := 0; i < len(names); i += step {
 		if !missing(i) {
 			continue
 		}
-		if refusal := c.reserve(names[i]); refusal.IsError() {
+		if refusal := reserve(c, names[i]); refusal.IsError() {
 			for i -= step; i >= 0; i -= step {
 				if missing(i) {
 					c.DB.Release(names[i])

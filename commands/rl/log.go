@@ -1,6 +1,7 @@
-package commands
+package rl
 
 import (
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -9,25 +10,25 @@ import (
 
 // The state of LOG is a sorted set with a member for each unit, equal to its score.
 var logAlgorithm = algorithm{
-	name: "LOG", redisType: "zset", hasType: isZSet, foreignError: errRLForeignSet,
-	hasState: func(_ *Ctx, n *store.Node) bool { return isUnitLog(store.ZSetOf(n)) },
+	name: "LOG", redisType: "zset", hasType: isZSet, foreignError: errForeignSet,
+	hasState: func(_ *commands.Ctx, n *store.Node) bool { return isUnitLog(store.ZSetOf(n)) },
 	allow:    allowLog,
-	validate: func(c *Ctx, a *allowCall) error {
+	validate: func(c *commands.Ctx, a *allowCall) error {
 		return limiter.Validate(a.quotas[:a.n], a.Call, c.Settings.RLLogMaxUnits)
 	},
-	subject: func(c *Ctx, _ *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
+	subject: func(c *commands.Ctx, _ *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
 		var k logKey
-		refusal := k.view(c, n)
+		refusal := k.view(n)
 		return limiter.Units{Log: k.log()}, k.expireAtMs, refusal
 	},
 	multiQuota:    true,
 	otherCommands: []string{"rl.mallow"},
-	refund: func(c *Ctx, _ *store.Node, count int64) resp.Value {
-		var k logKey
-		c.findLog(&k, c.Args[1])
+	refund: func(c *commands.Ctx, n *store.Node, count int64) resp.Value {
+		k := logKey{name: c.Args[1]}
+		k.view(n)
 		return resp.Int(k.removeNewest(c, count, limiter.MinScore, limiter.MaxScore-1))
 	},
-	info: func(c *Ctx, n *store.Node) keyInfo {
+	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		set := store.ZSetOf(n)
 		expireAtMs, expires := n.Value.ExpireAtMs()
 		keepMs := limiter.MaxWindowMs
@@ -39,16 +40,18 @@ var logAlgorithm = algorithm{
 			oldest: resp.Int(set.Oldest() / 1000), newest: resp.Int(set.Newest() / 1000),
 		}
 	},
-	units: func(_ *Ctx, n *store.Node) int64 { return int64(store.ZSetOf(n).Len()) },
+	units: func(_ *commands.Ctx, n *store.Node) int64 { return int64(store.ZSetOf(n).Len()) },
 }
+
+func isZSet(n *store.Node) bool { return store.ZSetOf(n) != nil }
 
 func isUnitLog(set *zset.Set) bool {
 	return set.IsLog() && limiter.HoldsScores(set.Oldest(), set.Newest())
 }
 
-func allowLog(c *Ctx, a *allowCall) (limiter.Decision, resp.Value) {
-	var k logKey
-	if refusal := c.findLog(&k, c.Args[1]); refusal.IsError() {
+func allowLog(c *commands.Ctx, a *allowCall) (limiter.Decision, resp.Value) {
+	k := logKey{name: c.Args[1]}
+	if refusal := k.view(c.DB.Find(k.name, c.NowMs)); refusal.IsError() {
 		return limiter.Decision{}, refusal
 	}
 	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, a.quotas[:a.n], a.Call)
@@ -57,7 +60,7 @@ func allowLog(c *Ctx, a *allowCall) (limiter.Decision, resp.Value) {
 	}
 	if d.Units > 0 {
 		if k.node == nil {
-			if refusal := c.reserve(k.name); refusal.IsError() {
+			if refusal := reserve(c, k.name); refusal.IsError() {
 				return d, refusal
 			}
 		}
@@ -80,19 +83,23 @@ type logKey struct {
 }
 
 // findLog looks up the key called name and sets k, which must be zero.
-func (c *Ctx) findLog(k *logKey, name []byte) (refusal resp.Value) {
+func findLog(c *commands.Ctx, k *logKey, name []byte) (refusal resp.Value) {
 	k.name = name
-	return k.view(c, c.DB.Find(name, c.NowMs))
+	n := c.DB.Find(name, c.NowMs)
+	if refusal = k.view(n); refusal.IsError() {
+		return logAlgorithm.wrongState(c, n)
+	}
+	return refusal
 }
 
 // view sets k to the log in n, which is nil if the key does not exist.
-func (k *logKey) view(c *Ctx, n *store.Node) (refusal resp.Value) {
+func (k *logKey) view(n *store.Node) (refusal resp.Value) {
 	if n == nil {
 		return resp.None
 	}
 	set := store.ZSetOf(n)
 	if set == nil || !isUnitLog(set) {
-		return c.wrongStateError(n, "LOG")
+		return errOtherState
 	}
 	k.node, k.set = n, set
 	k.expireAtMs, _ = n.Value.ExpireAtMs()
@@ -107,7 +114,7 @@ func (k *logKey) log() limiter.Log {
 	return k.set
 }
 
-func (k *logKey) apply(c *Ctx, change *limiter.Change) {
+func (k *logKey) apply(c *commands.Ctx, change *limiter.Change) {
 	if k.node == nil {
 		k.node, k.set = c.DB.PutZSet(k.name)
 	}
@@ -119,11 +126,11 @@ func (k *logKey) apply(c *Ctx, change *limiter.Change) {
 	c.DB.Touch(k.node) // not Modified, because the set cannot be empty
 	if c.Group() != nil {
 		if dropped > 0 {
-			c.didDrop(k.name, 0, change.DropThrough)
+			didDrop(c, k.name, 0, change.DropThrough)
 		}
-		c.didUnits(k.name, change.First, change.Units)
+		didUnits(c, k.name, change.First, change.Units)
 		if emptied || change.ExpireAtMs != k.expireAtMs {
-			c.didExpire(k.name, change.ExpireAtMs)
+			c.DidExpire(k.name, change.ExpireAtMs)
 		}
 	}
 	k.expireAtMs = change.ExpireAtMs
@@ -132,7 +139,7 @@ func (k *logKey) apply(c *Ctx, change *limiter.Change) {
 // removeNewest removes the newest n of the units with scores from first to last that
 // still count for some window, and returns their number. The key's retention does not
 // change.
-func (k *logKey) removeNewest(c *Ctx, n, first, last int64) (removed int64) {
+func (k *logKey) removeNewest(c *commands.Ctx, n, first, last int64) (removed int64) {
 	below, through := k.heldRanks(c, first, last)
 	removed = min(n, int64(through-below))
 	if removed <= 0 {
@@ -145,13 +152,13 @@ func (k *logKey) removeNewest(c *Ctx, n, first, last int64) (removed int64) {
 	first, last = k.set.UnitAt(through-int(removed)), k.set.UnitAt(through-1)
 	k.set.RemoveByRank(through-int(removed), through)
 	if k.set.Len() == 0 {
-		c.didCall("DEL", k.name)
+		c.DidCall("DEL", k.name)
 	} else {
-		c.didDrop(k.name, first, last)
+		didDrop(c, k.name, first, last)
 		if at := limiter.ExpireAt(k.set.Newest(), keepMs); k.expireAtMs != 0 && k.expireAtMs != at {
 			k.expireAtMs = at
 			c.DB.ExpireAt(k.node, at)
-			c.didExpire(k.name, at)
+			c.DidExpire(k.name, at)
 		}
 	}
 	c.DB.Modified(k.node)
@@ -163,7 +170,7 @@ func (k *logKey) removeNewest(c *Ctx, n, first, last int64) (removed int64) {
 
 // heldRanks returns the ranks, from below up to but not including through, of the
 // units with scores from first to last that still count for some window.
-func (k *logKey) heldRanks(c *Ctx, first, last int64) (below, through int) {
+func (k *logKey) heldRanks(c *commands.Ctx, first, last int64) (below, through int) {
 	if k.set == nil {
 		return 0, 0
 	}

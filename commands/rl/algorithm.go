@@ -1,8 +1,9 @@
-package commands
+package rl
 
 import (
 	"strings"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -12,38 +13,37 @@ import (
 // ALGO, RL.REFUND, RL.INFO and the counts of decisions and keys are all based on its
 // fields. A key that another command wrote in the same format is valid state.
 type algorithm struct {
-	name         string                              // in ALGO, RL.INFO and errors
-	redisType    string                              // of the state, as TYPE has it
-	hasType      func(n *store.Node) bool            // reports whether a key has the type of the state
-	hasState     func(c *Ctx, n *store.Node) bool    // reports whether a key of that type is valid state
-	foreignError resp.Value                          // for other keys of that type
-	info         func(c *Ctx, n *store.Node) keyInfo // for RL.INFO of valid state
-	moreInfo     []string                            // names of keyInfo.more
+	name         string                                       // in ALGO, RL.INFO and errors
+	redisType    string                                       // of the state, as TYPE has it
+	hasType      func(n *store.Node) bool                     // reports whether a key has the type of the state
+	hasState     func(c *commands.Ctx, n *store.Node) bool    // reports whether a key of that type is valid state
+	foreignError resp.Value                                   // for other keys of that type
+	info         func(c *commands.Ctx, n *store.Node) keyInfo // for RL.INFO of valid state
+	moreInfo     []string                                     // names of keyInfo.more
 
 	// units returns the number of units stored, whether or not they still count. It
 	// is nil if the state has no units.
-	units func(c *Ctx, n *store.Node) int64
+	units func(c *commands.Ctx, n *store.Node) int64
 	// refund handles RL.REFUND of count units. If it is nil, RL.REFUND treats the key
 	// as foreign.
-	refund func(c *Ctx, n *store.Node, count int64) resp.Value
+	refund func(c *commands.Ctx, n *store.Node, count int64) resp.Value
 
 	// subject returns what RL.EXPLAIN explains of a key; n is nil if it does not exist. A
 	// parameter of 0 stands for the state's own. It is nil if RL.EXPLAIN refuses the state.
-	subject func(c *Ctx, a *allowCall, n *store.Node) (
+	subject func(c *commands.Ctx, a *allowCall, n *store.Node) (
 		s limiter.Subject, expireAtMs int64, refusal resp.Value,
 	)
 	unknown string // what RL.EXPLAIN omits, and why; "": nothing
 
 	// allow handles RL.ALLOW. If ALGO does not accept the algorithm, the fields of
 	// this block are zero.
-	allow         func(c *Ctx, a *allowCall) (limiter.Decision, resp.Value)
-	validate      func(c *Ctx, a *allowCall) error
+	allow         func(c *commands.Ctx, a *allowCall) (limiter.Decision, resp.Value)
+	validate      func(c *commands.Ctx, a *allowCall) error
 	newState      func(a *allowCall) limiter.State // returns that of an absent key; nil: a log
 	param         *algoParam                       // nil: none
 	multiQuota    bool                             // accepts several limits and windows
 	otherCommands []string                         // further commands that use the algorithm
 
-	kind    Kind    // of keys that hold the state
 	decider Decider // RL.ALLOW with the algorithm
 }
 
@@ -60,20 +60,9 @@ var algorithms = [...]*algorithm{
 	&holdAlgorithm, &leasesAlgorithm,
 }
 
-// algorithmList is algorithms, for functions that the algorithms refer to and that
-// would otherwise create an initialization cycle.
-var algorithmList []*algorithm
-
-func init() {
-	algorithmList = algorithms[:]
-	numberKinds()
-	numberDeciders()
-	errRLAlgoMissing = syntaxError("ALGO needs " + algoAlternatives((*algorithm).syntax))
-}
-
 // algorithmOf returns the algorithm whose state the key holds, or nil.
-func (c *Ctx) algorithmOf(n *store.Node) *algorithm {
-	for _, a := range algorithmList {
+func algorithmOf(c *commands.Ctx, n *store.Node) *algorithm {
+	for _, a := range algorithms {
 		if a.hasType(n) && a.hasState(c, n) {
 			return a
 		}
@@ -81,32 +70,41 @@ func (c *Ctx) algorithmOf(n *store.Node) *algorithm {
 	return nil
 }
 
-// wrongStateError returns the error reply for a key without state of the algorithm
-// named want.
-func (c *Ctx) wrongStateError(n *store.Node, want string) resp.Value {
-	if actual := c.algorithmOf(n); actual != nil {
-		return HoldsReply(actual.name, want)
+// errOtherState is what functions of an algorithm return for a key without its state.
+// wrongState makes the reply: they must not refer to the list that has the algorithm.
+var errOtherState = resp.Error("")
+
+// stateError returns the error reply for a refusal by a function of an algorithm.
+func (a *algorithm) stateError(c *commands.Ctx, name []byte, refusal resp.Value) resp.Value {
+	if !refusal.IsError() || refusal.Str() != errOtherState.Str() {
+		return refusal
 	}
-	for _, a := range algorithmList {
-		if a.name == want && a.hasType(n) {
-			return a.foreignError
-		}
+	return a.wrongState(c, c.DB.Peek(name, c.NowMs))
+}
+
+// wrongState returns the error reply for a key without state of the algorithm.
+func (a *algorithm) wrongState(c *commands.Ctx, n *store.Node) resp.Value {
+	switch actual := algorithmOf(c, n); {
+	case actual != nil:
+		return HoldsReply(actual.name, a.name)
+	case a.hasType(n):
+		return a.foreignError
 	}
-	return ErrWrongType
+	return commands.ErrWrongType
 }
 
 // foreignKeyError returns the error reply for a key that holds no algorithm's state.
 func foreignKeyError(n *store.Node) resp.Value {
-	for _, a := range algorithmList {
+	for _, a := range algorithms {
 		if a.hasType(n) {
 			return a.foreignError
 		}
 	}
-	return ErrWrongType
+	return commands.ErrWrongType
 }
 
 func algorithmByName(name []byte) *algorithm {
-	for _, a := range algorithmList {
+	for _, a := range algorithms {
 		if a.allow != nil && len(name) == len(a.name) && strings.EqualFold(a.name, string(name)) {
 			return a
 		}

@@ -1,0 +1,138 @@
+package rl
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// Error replies of the RL commands.
+var (
+	errForeignSet  = resp.Error("ERR key holds a sorted set that RL.ALLOW did not write")
+	errLimitNumber = resp.Error("ERR limit is not an integer or out of range")
+	errCostNumber  = resp.Error("ERR COST is not an integer or out of range")
+
+	errForeignString  = resp.Error("ERR key holds a string that RL.ALLOW did not write")
+	errForeignHash    = resp.Error("ERR key holds a hash that RL.ALLOW did not write")
+	errCostMissing    = commands.SyntaxError("COST needs a number")
+	errBurstMissing   = commands.SyntaxError("ALGO GCRA needs a burst")
+	errBurstNumber    = resp.Error("ERR burst is not an integer or out of range")
+	errBucketsMissing = commands.SyntaxError("ALGO BUCKETS needs a number")
+	errBucketsNumber  = resp.Error("ERR the number of BUCKETS is not an integer or out of range")
+	errOneQuota       = resp.Error("ERR several limits and windows require ALGO LOG")
+	errManyQuotas     = resp.Error("ERR the number of limits must be from 1 to " +
+		strconv.Itoa(limiter.MaxQuotas))
+	errNumKeysNumber = resp.Error("ERR numkeys is not an integer or out of range")
+	errTriples       = resp.Error("ERR numkeys must be at most the number of keys " +
+		"given with limit and window")
+	errRefundNumber   = resp.Error("ERR n is not an integer or out of range")
+	errRefundNegative = resp.Error("ERR n must not be negative")
+	errRefundGCRA     = resp.Error("ERR key holds GCRA state, which RL.REFUND does not support")
+
+	errAdoptUnit   = commands.SyntaxError("BACK needs s, ms, us or ns")
+	errAdoptScores = resp.Error("ERR key holds a sorted set whose scores are not all unix times of " +
+		"1973 to 2255 in s, ms, us or ns")
+	errAdoptLarge = resp.Error("ERR key holds more than " + strconv.Itoa(MaxAdopted) + " members")
+
+	errEstimateNumber = resp.Error("ERR estimate is not an integer or out of range")
+	errEstimate       = resp.Error("ERR estimate must be at least 1")
+	errEstimateLarge  = resp.Error("ERR estimate must be at most 1000000")
+	errActualNumber   = resp.Error("ERR actual is not an integer or out of range")
+	errActualNegative = resp.Error("ERR actual must not be negative")
+	errActualLarge    = resp.Error("ERR actual must be at most 1000000 above the estimate")
+	errForeignHold    = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
+		"this ID")
+	errIDEmpty       = resp.Error("ERR ID must not be empty")
+	errIDLong        = resp.Error("ERR ID must be at most " + strconv.Itoa(maxID) + " bytes")
+	errMaxNumber     = resp.Error("ERR max is not an integer or out of range")
+	errMax           = resp.Error("ERR max must not be negative")
+	errForeignLeases = resp.Error("ERR key holds a sorted set that RL.ACQUIRE did not write")
+
+	errTopN          = resp.Error("ERR n must be from 1 to " + strconv.Itoa(MaxTop))
+	errTopOff        = resp.Error("ERR DENIED and HOT are not counted: CONFIG SET rl-top yes")
+	errMatchMissing  = commands.SyntaxError("MATCH needs a pattern")
+	errWithinMissing = commands.SyntaxError("WITHIN needs a window")
+	errWithinRange   = resp.Error("ERR WITHIN must be from 1ms to 1h")
+	errWithinBytes   = resp.Error("ERR WITHIN goes with DENIED and HOT, not with BYTES")
+
+	errSimFrom = commands.SyntaxError("FROM KEY n or FROM TRACE n must come last")
+	errSimN    = resp.Error("ERR n must be from 1 to " + strconv.Itoa(MaxSim))
+	errNoTrace = resp.Error("ERR key is not traced: RL.TRACE ON key n")
+
+	errThrottlePeriodLong = resp.Error("ERR period must be below 100 years")
+	errThrottleBurstLong  = resp.Error("ERR max_burst must take less than 100 years to fill")
+)
+
+// throttleArguments are the errors of CL.THROTTLE's numbers, in their order.
+var throttleArguments = [...]struct {
+	least         int64
+	number, below resp.Value
+}{
+	{
+		-1, resp.Error("ERR max_burst is not an integer or out of range"),
+		resp.Error("ERR max_burst must be at least -1"),
+	},
+	{
+		0, resp.Error("ERR count is not an integer or out of range"),
+		resp.Error("ERR count must not be negative"),
+	},
+	{
+		1, resp.Error("ERR period is not an integer or out of range"),
+		resp.Error("ERR period must be at least 1 second"),
+	},
+	{
+		0, resp.Error("ERR quantity is not an integer or out of range"),
+		resp.Error("ERR quantity must not be negative"),
+	},
+}
+
+// insteadOfLog ends the errors of quotas that are too large for a log.
+const insteadOfLog = "; use ALGO BUCKETS or ALGO GCRA for more"
+
+// rlErrors are the replies for package limiter's sentinels.
+var rlErrors = []struct {
+	err   error
+	reply resp.Value
+}{
+	{limiter.ErrLimit, resp.Error("ERR limit must not be negative")},
+	{
+		limiter.ErrLimitWindow,
+		resp.Error("ERR limit must be at most 1000 per millisecond of its window" + insteadOfLog),
+	},
+	{
+		limiter.ErrWindowSyntax,
+		resp.Error("ERR window must be an integer in milliseconds " +
+			"or an integer with a unit (ms, s, m, h or d)"),
+	},
+	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
+	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
+	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
+	{limiter.ErrCostLarge, resp.Error("ERR COST must be at most 1000000" + insteadOfLog)},
+	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside the range of a log")},
+	{limiter.ErrBurst, resp.Error("ERR burst must not be negative")},
+	{limiter.ErrBurstLong, resp.Error("ERR burst must take less than 100 years to fill")},
+	{limiter.ErrBuckets, resp.Error("ERR the number of BUCKETS must be from 1 to " +
+		strconv.Itoa(limiter.MaxBuckets))},
+}
+
+// durationError returns the error of a duration, which has the syntax of a window.
+func durationError(name string, err error) resp.Value {
+	for _, row := range rlErrors {
+		if errors.Is(err, row.err) {
+			return resp.Error(strings.Replace(row.reply.Str(), "window", name, 1))
+		}
+	}
+	panic("rl: no reply for " + err.Error())
+}
+
+// prefixFull returns the error of a call that would create one key too many; see
+// prefix.go.
+func prefixFull(p *store.Prefix) resp.Value {
+	return resp.Error("LIMITKEYS prefix " + commands.Quote([]byte(p.Name())) + " has reached its limit of " +
+		strconv.FormatInt(p.Max(), 10) + " keys")
+}

@@ -1,0 +1,48 @@
+// Package rl has the rate limit commands, RL.* and CL.THROTTLE, which Redis does not have: each makes a
+// decision of package limiter in one step, on the server's clock. An algorithm is a file with its row, its
+// state in the store, and the arguments of its Lua function; algorithm.go lists them.
+//
+// This package is internal to zlimit: it may change in any release.
+package rl
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/limiter"
+	"github.com/zlimit/zlimit/resp"
+)
+
+// Commands are the rows of the commands.
+var Commands = slices.Concat(rlAllowRows, rlKeyRows, rlAdoptRows, rlExplainRows, rlThrottleRows, rlHoldRows,
+	rlLeaseRows, rlTopRows, rlSimRows)
+
+// key returns the KeySpec of a first argument that is a key.
+func key(flags string) []commands.KeySpec {
+	return []commands.KeySpec{{Flags: flags, First: 1, Step: 1}}
+}
+
+// decisionReply returns the reply of RL.ALLOW: the units granted (0 if denied), the
+// limit, the units remaining, the milliseconds after which the same call is
+// admitted (0 if it was, -1 if the cost exceeds the limit), and the milliseconds
+// until the window is empty.
+func decisionReply(c *commands.Ctx, d *limiter.Decision) resp.Value {
+	return resp.Array(append(c.Values(5),
+		resp.Int(d.Allowed), resp.Int(d.Limit), resp.Int(d.Remaining),
+		resp.Int(d.RetryAfterMs), resp.Int(d.ResetAfterMs))...)
+}
+
+func rlError(c *commands.Ctx, err error) resp.Value {
+	if errors.Is(err, limiter.ErrLimitUnits) {
+		return resp.Error("ERR limit must be at most rl-log-max-units (" +
+			strconv.FormatInt(c.Settings.RLLogMaxUnits, 10) + ")" + insteadOfLog)
+	}
+	for _, row := range rlErrors {
+		if errors.Is(err, row.err) {
+			return row.reply
+		}
+	}
+	panic("rl: no reply for " + err.Error())
+}
