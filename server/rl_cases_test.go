@@ -26,12 +26,14 @@ type rlScenario struct {
 	steps []rlStep
 }
 
-// rlScenarios reads testdata/rl: commands with their replies, and at which instant.
+// rlScenarios reads testdata/rl and the cases of algorithms: commands with their replies, and at which instant.
 func rlScenarios(t *testing.T) (all []rlScenario) {
 	t.Helper()
 	files, err := scenario.Glob("testdata/rl/*.cases")
 	require.NoError(t, err)
-	for _, f := range files {
+	ofAlgorithms, err := scenario.Glob("../commands/rl/testdata/*.cases")
+	require.NoError(t, err)
+	for _, f := range append(files, ofAlgorithms...) {
 		for _, s := range f.Sections {
 			topic := strings.TrimSuffix(filepath.Base(f.Path), ".cases")
 			one := rlScenario{name: s.Title, topic: topic, flags: s.Directives}

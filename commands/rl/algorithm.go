@@ -33,7 +33,8 @@ type algorithm struct {
 	subject func(c *commands.Ctx, a *allowCall, n *store.Node) (
 		s limiter.Subject, expireAtMs int64, refusal resp.Value,
 	)
-	unknown string // what RL.EXPLAIN omits, and why; "": nothing
+	unknown     string                               // what RL.EXPLAIN omits, and why; "": nothing
+	explainMore func(s limiter.Subject) []resp.Value // further pairs of its reply; nil: none
 
 	// allow handles RL.ALLOW. If ALGO does not accept the algorithm, the fields of
 	// this block are zero.
@@ -44,6 +45,9 @@ type algorithm struct {
 	multiQuota    bool                             // accepts several limits and windows
 	otherCommands []string                         // further commands that use the algorithm
 
+	// functionArgs returns what the Lua function gets before the cost and the options of callers.
+	functionArgs func(l *LimitCall) []int64
+
 	decider Decider // RL.ALLOW with the algorithm
 }
 
@@ -51,6 +55,13 @@ type algorithm struct {
 type algoParam struct {
 	name           string     // in the syntax
 	missing, wrong resp.Value // error replies
+	scales         bool       // it is a number of units, as the limit
+}
+
+// ParamScales reports whether the number behind an algorithm's name is one of units, as the limit.
+func ParamScales(name []byte) bool {
+	a := algorithmByName(name)
+	return a != nil && a.param != nil && a.param.scales
 }
 
 // algorithms lists the algorithms in the order of INFO and error messages. If a key

@@ -44,7 +44,11 @@ var bucketsAlgorithm = algorithm{
 		b, expireAtMs, refusal := bucketsOf(c, n, a.quotas[0], a.param)
 		return &b, expireAtMs, refusal
 	},
-	param:    &algoParam{"n", errBucketsMissing, errBucketsNumber},
+	functionArgs: func(l *LimitCall) []int64 {
+		q := l.Quotas[0]
+		return []int64{q.Limit, q.WindowMs, l.Param, limiter.BucketWidth(q.WindowMs, l.Param)}
+	},
+	param:    &algoParam{"n", errBucketsMissing, errBucketsNumber, false},
 	refund:   refundBuckets,
 	moreInfo: []string{"width_ms", "buckets"},
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {

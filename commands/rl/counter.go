@@ -25,7 +25,8 @@ var counterAlgorithm = algorithm{
 	newState: func(a *allowCall) limiter.State {
 		return &limiter.Counter{WindowMs: a.quotas[0].WindowMs}
 	},
-	validate: func(_ *commands.Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
+	functionArgs: limitAndWindow,
+	validate:     func(_ *commands.Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
 	subject: func(c *commands.Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
 		state, expireAtMs, refusal := counterOf(c, n, a.quotas[0])
 		return &state, expireAtMs, refusal

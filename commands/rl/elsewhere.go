@@ -18,6 +18,7 @@ type LimitCall struct {
 	Quotas       []limiter.Quota // of RL.MALLOW one for each key
 	Keys         [][]byte        // of RL.MALLOW
 	Algorithm    string          // as ALGO has it
+	algorithm    *algorithm      // of RL.ALLOW and CL.THROTTLE
 	Param        int64           // the burst of GCRA, the number of BUCKETS
 	Full         bool
 
@@ -36,7 +37,8 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		if refusal := a.parse(c, c.Args[2:], allowOptions); refusal.IsError() {
 			return refusal
 		}
-		l.Call, l.Quotas, l.Algorithm, l.Param, l.Full = a.Call, a.quotas[:a.n], a.algo.name, a.param, a.full
+		l.Call, l.Quotas, l.Param, l.Full = a.Call, a.quotas[:a.n], a.param, a.full
+		l.algorithm, l.Algorithm = a.algo, a.algo.name
 		return resp.None
 	},
 	"rl.mallow": func(c *commands.Ctx, l *LimitCall) resp.Value {
@@ -94,7 +96,8 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 	"cl.throttle": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
 		var q limiter.Quota
 		q, l.Param, l.Cost, refusal = parseThrottle(c)
-		l.Quotas, l.Algorithm, l.Peek = []limiter.Quota{q}, gcraAlgorithm.name, l.Cost == 0
+		l.Quotas, l.Peek = []limiter.Quota{q}, l.Cost == 0
+		l.algorithm, l.Algorithm = &gcraAlgorithm, gcraAlgorithm.name
 		return refusal
 	},
 	"increx": func(c *commands.Ctx, l *LimitCall) resp.Value { return l.Increment.Parse(c) },

@@ -52,8 +52,9 @@ func rlExplain(c *commands.Ctx) resp.Value {
 
 // explained is a key that RL.EXPLAIN explains.
 type explained struct {
-	algorithm  string // its name
-	unknown    string // as in algorithm
+	algorithm  string                               // its name
+	unknown    string                               // as in algorithm
+	more       func(s limiter.Subject) []resp.Value // as explainMore there
 	subject    limiter.Subject
 	expireAtMs int64      // 0: none
 	scores     *scoreUnit // of a sorted set that another limiter wrote; otherwise nil
@@ -61,7 +62,7 @@ type explained struct {
 
 // view sets x to the state of a.algo that the key holds; n is nil if it does not exist.
 func (x *explained) view(c *commands.Ctx, a *allowCall, n *store.Node) (refusal resp.Value) {
-	x.algorithm, x.unknown = a.algo.name, a.algo.unknown
+	x.algorithm, x.unknown, x.more = a.algo.name, a.algo.unknown, a.algo.explainMore
 	x.subject, x.expireAtMs, refusal = a.algo.subject(c, a, n)
 	return a.algo.stateError(c, c.Args[1], refusal)
 }
@@ -118,8 +119,8 @@ func (x *explained) reply(c *commands.Ctx, a *allowCall, n *store.Node) resp.Val
 	if x.scores != nil {
 		pairs = append(pairs, resp.Bulk("score_unit"), resp.Bulk(x.scores.name))
 	}
-	if g, ok := x.subject.(*limiter.GCRA); ok {
-		pairs = append(pairs, resp.Bulk("burst"), resp.Int(g.Burst))
+	if x.more != nil {
+		pairs = append(pairs, x.more(x.subject)...)
 	}
 	windows := make([]resp.Value, a.n)
 	for i, q := range a.quotas[:a.n] {

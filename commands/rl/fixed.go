@@ -15,9 +15,10 @@ var fixedAlgorithm = algorithm{
 		_, _, ok := parseFixed(n)
 		return ok
 	},
-	allow:    allowFixed,
-	newState: func(*allowCall) limiter.State { return &limiter.Fixed{} },
-	validate: func(_ *commands.Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
+	allow:        allowFixed,
+	newState:     func(*allowCall) limiter.State { return &limiter.Fixed{} },
+	functionArgs: limitAndWindow,
+	validate:     func(_ *commands.Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
 	subject: func(c *commands.Ctx, _ *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
 		state, endMs, refusal := fixedOf(c, n)
 		return &state, endMs, refusal

@@ -26,7 +26,7 @@ var gcraAlgorithm = algorithm{
 		return limiter.ValidateBurst(a.quotas[0], a.param)
 	},
 	newState: func(a *allowCall) limiter.State { return &limiter.GCRA{Burst: a.param} },
-	param:    &algoParam{"burst", errBurstMissing, errBurstNumber},
+	param:    &algoParam{"burst", errBurstMissing, errBurstNumber, true},
 	subject: func(c *commands.Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
 		state, expireAtMs, refusal := gcraOf(c, n)
 		state.Burst = a.param
@@ -37,6 +37,13 @@ var gcraAlgorithm = algorithm{
 			}
 		}
 		return &state, expireAtMs, refusal
+	},
+	functionArgs: func(l *LimitCall) []int64 {
+		q := l.Quotas[0]
+		return []int64{q.Interval(), q.Capacity(l.Param)}
+	},
+	explainMore: func(s limiter.Subject) []resp.Value {
+		return []resp.Value{resp.Bulk("burst"), resp.Int(s.(*limiter.GCRA).Burst)}
 	},
 	unknown:       "instants of hits: a GCRA key holds one instant, at which the burst is full again",
 	otherCommands: []string{"cl.throttle"},

@@ -21,6 +21,13 @@ var logAlgorithm = algorithm{
 		refusal := k.view(n)
 		return limiter.Units{Log: k.log()}, k.expireAtMs, refusal
 	},
+	functionArgs: func(l *LimitCall) []int64 {
+		args := []int64{int64(len(l.Quotas))}
+		for _, q := range l.Quotas {
+			args = append(args, q.Limit, q.WindowMs)
+		}
+		return args
+	},
 	multiQuota:    true,
 	otherCommands: []string{"rl.mallow"},
 	refund: func(c *commands.Ctx, n *store.Node, count int64) resp.Value {

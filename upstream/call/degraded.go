@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 )
 
 // dividers divide the limits of commands by a share. They are the commands that ask whether something is
@@ -30,7 +31,7 @@ func divideAllow(args [][]byte, share int64) {
 		at += 2
 	}
 	for ; at+2 < len(args); at++ {
-		if commands.EqualFold(args[at], "algo") && commands.EqualFold(args[at+1], "gcra") {
+		if commands.EqualFold(args[at], "algo") && rl.ParamScales(args[at+1]) {
 			divideOne(args, at+2, share)
 		}
 	}

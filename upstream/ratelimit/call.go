@@ -5,7 +5,6 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
-	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -142,36 +141,17 @@ func (k *Call) decision(function string, args ...[]byte) {
 	}
 }
 
-// allow prepares a call of RL.ALLOW.
+// allow prepares a call of RL.ALLOW or CL.THROTTLE.
 func (k *Call) allow() resp.Value {
-	q := k.limit.Quotas[0]
-	limit, window := number(q.Limit), number(q.WindowMs)
-	switch k.limit.Algorithm {
-	case "LOG":
-		args := [][]byte{number(int64(len(k.limit.Quotas)))}
-		for _, q := range k.limit.Quotas {
-			args = append(args, number(q.Limit), number(q.WindowMs))
+	function, numbers := k.limit.Function()
+	args := make([][]byte, len(numbers))
+	for i, n := range numbers {
+		if n >= inexact {
+			return errLimit
 		}
-		k.decision("log", args...)
-		return resp.None
-	case "GCRA":
-		k.gcra()
-		return resp.None
+		args[i] = number(n)
 	}
-	if q.Limit >= inexact {
-		return errLimit
-	}
-	switch k.limit.Algorithm {
-	case "FIXED":
-		k.decision("fixed", limit, window)
-	case "COUNTER":
-		k.decision("counter", limit, window)
-	case "BUCKETS":
-		k.decision("buckets", limit, window, number(k.limit.Param),
-			number(limiter.BucketWidth(q.WindowMs, k.limit.Param)))
-	default:
-		panic("ratelimit: no function for ALGO " + k.limit.Algorithm)
-	}
+	k.decision(function, args...)
 	return resp.None
 }
 

@@ -1,5 +1,5 @@
 // Package ratelimit runs the rate limit commands on an engine below: Redis 7.0 or later,
-// Valkey, or zlimit. It has a library of Lua functions that decide as package commands
+// Valkey, or zlimit. It has a library of Lua functions that decide as commands/rl
 // does, on keys in the very representation that it writes, and translates commands to
 // calls of the functions and their replies to the commands' replies. It has no connection
 // and no clock: the functions ask the engine for the time, once a call.

@@ -21,7 +21,7 @@ var kinds map[string]*kind
 func init() {
 	kinds = map[string]*kind{
 		"rl.allow":    {zeroPeeks: true, prepare: (*Call).allow, reply: allowReply},
-		"cl.throttle": {prepare: (*Call).throttle, reply: allowReply},
+		"cl.throttle": {prepare: (*Call).allow, reply: allowReply},
 		"rl.mallow": {
 			prepare: func(k *Call) resp.Value {
 				k.mallow()
@@ -63,17 +63,6 @@ func plain(function string, args func(k *Call) [][]byte, reply replyFunc) *kind 
 		},
 		reply: reply,
 	}
-}
-
-func (k *Call) throttle() resp.Value {
-	k.gcra()
-	return resp.None
-}
-
-// gcra prepares a call of GCRA.
-func (k *Call) gcra() {
-	q := k.limit.Quotas[0]
-	k.decision("gcra", number(q.Interval()), number(q.Capacity(k.limit.Param)))
 }
 
 func refundArgs(k *Call) [][]byte { return [][]byte{count(k.limit.Count)} }

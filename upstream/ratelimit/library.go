@@ -6,23 +6,27 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/zlimit/zlimit/commands/rl"
 )
 
 //go:embed lua
 var sources embed.FS
 
-// parts are the files of the library, in their order: a file uses those before it.
-var parts = []string{
-	"prelude", "states", "log", "counters", "buckets", "holds", "leases", "keys", "adopt", "increx",
-	"commands",
-}
+// parts are the files of the library, in their order: a file uses those before it. "" stands for those of
+// the algorithms.
+var parts = []string{"prelude", "states", "", "keys", "adopt", "increx", "commands"}
 
 // functions are the functions of the library; see commands.lua.
-var functions = []string{
-	"log", "fixed", "gcra", "buckets", "counter", "mallow",
-	"log_peek", "fixed_peek", "gcra_peek", "buckets_peek", "counter_peek", "mallow_peek",
-	"reset", "refund", "info", "reserve", "settle", "acquire", "renew", "release", "adopt", "increx",
-}
+var functions = func() []string {
+	all := []string{
+		"reset", "refund", "info", "reserve", "settle", "acquire", "renew", "release", "adopt", "increx",
+	}
+	for _, name := range append(rl.LuaFunctions(), "mallow") {
+		all = append(all, name, name+"_peek")
+	}
+	return all
+}()
 
 var (
 	source = joinParts()
@@ -52,6 +56,10 @@ func NeedsLoad(reply []byte) bool {
 func joinParts() string {
 	var b strings.Builder
 	for _, part := range parts {
+		if part == "" {
+			b.WriteString(rl.LuaSource())
+			continue
+		}
 		text, err := sources.ReadFile("lua/" + part + ".lua")
 		if err != nil {
 			panic(err)

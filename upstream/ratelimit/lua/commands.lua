@@ -4,11 +4,6 @@
 local WRITE, RELEASE, READ = {}, { 'allow-oom' }, { 'no-writes' }
 
 local functions = {
-  log = { allow_log, WRITE }, log_peek = { allow_log, READ },
-  fixed = { allow_fixed, WRITE }, fixed_peek = { allow_fixed, READ },
-  gcra = { allow_gcra, WRITE }, gcra_peek = { allow_gcra, READ },
-  buckets = { allow_buckets, WRITE }, buckets_peek = { allow_buckets, READ },
-  counter = { allow_counter, WRITE }, counter_peek = { allow_counter, READ },
   mallow = { mallow, WRITE }, mallow_peek = { mallow, READ },
   reset = { reset, RELEASE }, refund = { refund, RELEASE }, info = { info, READ },
   reserve = { reserve, WRITE }, settle = { settle, RELEASE },
@@ -16,6 +11,13 @@ local functions = {
   adopt = { adopt, WRITE },
   increx = { increx, WRITE },
 }
+
+for i = 1, #algorithms do -- while a library is loaded there is no ipairs
+  local a = algorithms[i]
+  if a.allow then
+    functions[a.name], functions[a.name .. '_peek'] = { a.allow, WRITE }, { a.allow, READ }
+  end
+end
 
 local function run(f, keys, args)
   if not call then

@@ -23,9 +23,6 @@ local HOLDS, FOREIGN, BUCKETS_DIFFER, WINDOW_DIFFERS, CLOCK = -101, -102, -103, 
 local LARGE, FOREIGN_HOLD, NO_REFUND, EXCESS = -106, -107, -108, -109
 local NOT_INTEGER, OVERFLOW, ADOPT_LARGE, ADOPT_SCORES = -110, -111, -112, -113
 
--- Algorithms, in the order of the Go code's table.
-local LOG, FIXED, GCRA, BUCKETS, COUNTER, HOLD, LEASES = 1, 2, 3, 4, 5, 6, 7
-
 -- Bits of a caller's options.
 local ATMOST, PEEK, FULL = 1, 2, 4
 

@@ -1,5 +1,35 @@
 -- Holds: units of a log whose number RL.SETTLE corrects, and a string that knows which.
 
+local HOLD_NUMBERS = ' (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+)'
+
+-- read_hold returns the state of a hold. What it only hands on stays text.
+local function read_hold(_, text)
+  local texts = { match(text, '^hold' .. HOLD_NUMBERS .. ' held$') }
+  local settled = not texts[1]
+  if settled then
+    texts = { match(text, '^hold' .. HOLD_NUMBERS .. ' settled (%-?%d+) (%-?%d+) (%-?%d+)$') }
+    if not texts[1] then
+      return nil
+    end
+  end
+  for _, number in ipairs(texts) do
+    if not integer(number) then
+      return nil
+    end
+  end
+  local h = {
+    id_length = tonumber(texts[1]), first = tonumber(texts[2]), units = tonumber(texts[3]),
+    window = tonumber(texts[4]), limit = texts[5], remaining = texts[6], reset = texts[7],
+    settled = settled, counted = texts[8], excess = texts[9], released = texts[10],
+    begin = match(text, '^(hold[ %-%d]*) %l'),
+  }
+  if h.units < 1 or h.units > MAX_COST or h.first < MIN_SCORE or h.first >= MAX_SCORE - h.units or
+    h.window < 1 or h.window >= MAX_WINDOW then
+    return nil
+  end
+  return h
+end
+
 -- hold_open returns the state of the hold of an id, nil if there is none, or the reply
 -- that refuses the key.
 local function hold_open(key, id_length)
@@ -10,7 +40,7 @@ local function hold_open(key, id_length)
     only_wrong_type(text)
     return nil, { FOREIGN, 0, 0 }
   end
-  local h = read_hold(text)
+  local h = read_hold(key, text)
   if not h or h.id_length ~= id_length then
     return nil, { FOREIGN_HOLD, 0, 0 }
   end
@@ -79,3 +109,8 @@ local function settle(keys, args)
   call('SET', keys[2], format('%s settled %.0f %.0f %.0f', h.begin, counted, excess, released), 'KEEPTTL')
   return { 0, counted, excess, released }
 end
+
+algorithms[#algorithms + 1] = {
+  type = 'string', read = read_hold,
+  info = function(_, _, h) return { h.units, false, false } end,
+}

@@ -1,5 +1,16 @@
 -- Leases: a sorted set of ids, scored with the millisecond at which their lease ends.
 
+-- is_leases reports whether RL.ACQUIRE wrote the sorted set: it expires at its highest
+-- score.
+local function is_leases(key)
+  local at = expiry(key)
+  if at < 1 then
+    return false
+  end
+  local last = tonumber(call('ZRANGE', key, -1, -1, 'WITHSCORES')[2])
+  return last == at and last < MIN_SCORE and call('ZCOUNT', key, '-inf', '(100000000000') == 0
+end
+
 -- leases_open returns the leases of a key, or the reply that refuses it.
 local function leases_open(key, now)
   local kind = type_of(key)
@@ -84,3 +95,10 @@ local function release(keys, args)
   leases_commit(k)
   return { 1 }
 end
+
+algorithms[#algorithms + 1] = {
+  type = 'zset', read = is_leases,
+  info = function(key, now)
+    return { call('ZCARD', key) - call('ZCOUNT', key, '-inf', now), false, false }
+  end,
+}

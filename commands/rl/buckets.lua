@@ -1,6 +1,35 @@
 -- BUCKETS: a hash with the width of a bucket, their number n, the start of the newest and
 -- the counts, newest first. A decision reads all counts: O(n).
 
+-- read_buckets returns the state of BUCKETS that a hash holds.
+local function read_buckets(key)
+  if call('HLEN', key) ~= 4 then
+    return nil
+  end
+  local texts = call('HMGET', key, 'width', 'n', 'newest', 'counts')
+  local b, large = { counts = {} }, false
+  for i, name in ipairs({ 'width', 'n', 'newest' }) do
+    b[name] = texts[i] and integer(texts[i])
+    if not b[name] then
+      return nil
+    end
+    large = large or is_large(b[name])
+  end
+  if not texts[4] or b.n < 1 or b.n > MAX_BUCKETS or b.width < 1 or b.width > MAX_WINDOW or
+    b.newest % b.width ~= 0 or not find(texts[4], '^%d[%d ]*$') or find(texts[4], '  ', 1, true) or
+    find(texts[4], ' $') then
+    return nil
+  end
+  for text in string.gmatch(texts[4], '%d+') do
+    local count = integer(text)
+    if not count or #b.counts > b.n then
+      return nil
+    end
+    b.counts[#b.counts + 1], large = count, large or is_large(count)
+  end
+  return b, large
+end
+
 local function bucket_wait(b, i, now, window) -- i from 1
   return b.newest - (i - 1) * b.width + b.width - 1 + window - now
 end
@@ -158,3 +187,39 @@ local function allow_buckets(keys, args)
   end
   return reply
 end
+
+algorithms[#algorithms + 1] = {
+  type = 'hash', read = read_buckets, name = 'buckets', allow = allow_buckets,
+  refund = function(key, now, n, b)
+    b.exists, b.expire = true, max(0, expiry(key))
+    local keep, removed = buckets_retention(b, b.expire), 0
+    for i, count in ipairs(b.counts) do
+      if removed == n or bucket_wait(b, i, now, keep) <= 0 then
+        break
+      end
+      local part = min(count, n - removed)
+      b.counts[i], removed = count - part, removed + part
+    end
+    if removed == 0 then
+      return { 0 }
+    end
+    while b.counts[1] == 0 do
+      table.remove(b.counts, 1)
+      b.newest = b.newest - b.width
+    end
+    if #b.counts == 0 then
+      call('DEL', key)
+      return { removed }
+    elseif b.expire > 0 then
+      b.expire = b.newest + b.width - 1 + keep
+    end
+    buckets_write(key, b)
+    return { removed }
+  end,
+  info = function(key, now, b)
+    return {
+      buckets_used(b, now, buckets_retention(b, max(0, expiry(key)))), b.newest - (#b.counts - 1) * b.width,
+      b.newest + b.width - 1, b.width, b.n,
+    }
+  end,
+}

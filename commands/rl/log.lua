@@ -3,6 +3,26 @@
 -- that the callers of one call are granted are consecutive, so they stay two numbers until
 -- they are written together.
 
+-- log_end returns the score of rank 0 or -1 of a sorted set that is a log, nil if the
+-- key does not exist, and false if it holds something else.
+local function log_end(key, rank)
+  local unit = try('ZRANGE', key, rank, rank, 'WITHSCORES')
+  if unit.err then
+    only_wrong_type(unit)
+    return false
+  end
+  local member = unit[1]
+  if not member then
+    return nil
+  end
+  local score = tonumber(unit[2])
+  if score < MIN_SCORE or score >= MAX_SCORE or tonumber(member) ~= score or
+    format('%.0f', score) ~= member then
+    return false
+  end
+  return score
+end
+
 local CHUNK = 1000 -- units in a ZADD: unpack has a bound
 
 -- log_open returns a log at an instant, or the reply that refuses the key.
@@ -283,3 +303,20 @@ local function mallow(keys, args)
   binding[9] = index
   return binding
 end
+
+algorithms[#algorithms + 1] = {
+  type = 'zset', read = function(key) return log_end(key, 0) and log_end(key, -1) end,
+  name = 'log', allow = allow_log,
+  refund = function(key, now, n)
+    local k = log_open(key, now, {})
+    return { log_remove(k, n, MIN_SCORE, MAX_SCORE - 1) }
+  end,
+  info = function(key, now)
+    local k = log_open(key, now, {})
+    local keep = MAX_WINDOW
+    if k.expire > 0 then
+      keep = log_keep(k)
+    end
+    return { log_stored(k, keep), floor(k.stored_oldest / 1000), floor(k.stored_newest / 1000) }
+  end,
+}
