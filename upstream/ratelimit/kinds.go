@@ -79,7 +79,7 @@ func settleArgs(k *Call) [][]byte {
 	return [][]byte{count(k.limit.Count), number(int64(len(k.limit.ID)))}
 }
 
-// decisionLen is the number of integers of a decision; see log_decide in log.lua.
+// decisionLen is the number of integers of a decision; see log_decide in commands/rl/log.lua.
 const decisionLen = 8
 
 // decisionOf returns the decision in a reply.
