@@ -250,11 +250,11 @@ func rlFault(words []string) (fault string, call rlCall) {
 		rest = rest[1:]
 		if word == "algo" {
 			if len(rest) == 0 {
-				return "syntax error, ALGO needs LOG, FIXED, GCRA burst, BUCKETS n, COUNTER or LEAKY", call
+				return "syntax error, ALGO needs LOG, FIXED, GCRA burst, BUCKETS n or COUNTER", call
 			}
 			if word = lower(); !slices.Contains([]string{"log", "fixed", "gcra", "buckets", "counter"},
 				word) {
-				return "ALGO " + rlQuoted(rest[0]) + " is not LOG, FIXED, GCRA, BUCKETS, COUNTER or LEAKY", call
+				return "ALGO " + rlQuoted(rest[0]) + " is not LOG, FIXED, GCRA, BUCKETS or COUNTER", call
 			}
 			call.algo, rest = word, rest[1:]
 		}

@@ -67,7 +67,7 @@ func ParamScales(name []byte) bool {
 // algorithms lists the algorithms in the order of INFO and error messages. If a key
 // matches several, the first applies.
 var algorithms = [...]*algorithm{
-	&logAlgorithm, &fixedAlgorithm, &gcraAlgorithm, &bucketsAlgorithm, &counterAlgorithm, &leakyAlgorithm,
+	&logAlgorithm, &fixedAlgorithm, &gcraAlgorithm, &bucketsAlgorithm, &counterAlgorithm,
 	&holdAlgorithm, &leasesAlgorithm,
 }
 
