@@ -17,39 +17,51 @@ func benchKeys(n int) [][]byte {
 	return keys
 }
 
+// A table is a Dict or the Go map that it is compared with.
+type table interface {
+	has(key []byte) bool
+	put(key []byte)
+	remove(key []byte)
+}
+
+type dictTable struct{ Dict[int64] }
+
+func (d *dictTable) has(key []byte) bool { return d.Get(Hash(key), key) != nil }
+func (d *dictTable) put(key []byte)      { d.Put(Hash(key), key) }
+func (d *dictTable) remove(key []byte)   { d.Delete(Hash(key), key) }
+
+type mapTable map[string]*int64
+
+func (m mapTable) has(key []byte) bool { return m[string(key)] != nil }
+func (m mapTable) put(key []byte)      { m[string(key)] = new(int64) }
+func (m mapTable) remove(key []byte)   { delete(m, string(key)) }
+
+// onTables runs a benchmark with a function that fills a Dict, and with one that fills a map.
+func onTables(b *testing.B, size int, run func(b *testing.B, filled func(keys [][]byte) table)) {
+	for name, fresh := range map[string]func() table{
+		"dict": func() table { return &dictTable{} }, "map": func() table { return mapTable{} },
+	} {
+		b.Run(fmt.Sprint(name, "/", size), func(b *testing.B) {
+			b.ReportAllocs()
+			run(b, func(keys [][]byte) table {
+				t := fresh()
+				for _, k := range keys {
+					t.put(k)
+				}
+				return t
+			})
+		})
+	}
+}
+
 func BenchmarkGet(b *testing.B) {
 	for _, size := range benchSizes {
 		keys := benchKeys(size)
-		b.Run(fmt.Sprintf("dict/%d", size), func(b *testing.B) {
-			var d Dict[int64]
-			for _, k := range keys {
-				d.Put(Hash(k), k)
-			}
-			b.ReportAllocs()
-			i := 0
-			for b.Loop() {
-				k := keys[i]
-				if d.Get(Hash(k), k) == nil {
+		onTables(b, size, func(b *testing.B, filled func([][]byte) table) {
+			t := filled(keys)
+			for i := 0; b.Loop(); i++ {
+				if !t.has(keys[i%size]) {
 					b.Fatal("lost")
-				}
-				if i++; i == size {
-					i = 0
-				}
-			}
-		})
-		b.Run(fmt.Sprintf("map/%d", size), func(b *testing.B) {
-			m := map[string]*int64{}
-			for _, k := range keys {
-				m[string(k)] = new(int64)
-			}
-			b.ReportAllocs()
-			i := 0
-			for b.Loop() {
-				if m[string(keys[i])] == nil {
-					b.Fatal("lost")
-				}
-				if i++; i == size {
-					i = 0
 				}
 			}
 		})
@@ -60,42 +72,11 @@ func BenchmarkGet(b *testing.B) {
 func BenchmarkPutDelete(b *testing.B) {
 	for _, size := range benchSizes {
 		keys := benchKeys(2 * size)
-		b.Run(fmt.Sprintf("dict/%d", size), func(b *testing.B) {
-			var d Dict[int64]
-			for _, k := range keys[:size] {
-				d.Put(Hash(k), k)
-			}
-			b.ReportAllocs()
-			in, out := size, 0
-			for b.Loop() {
-				k := keys[in]
-				d.Put(Hash(k), k)
-				k = keys[out]
-				d.Delete(Hash(k), k)
-				if in++; in == len(keys) {
-					in = 0
-				}
-				if out++; out == len(keys) {
-					out = 0
-				}
-			}
-		})
-		b.Run(fmt.Sprintf("map/%d", size), func(b *testing.B) {
-			m := map[string]*int64{}
-			for _, k := range keys[:size] {
-				m[string(k)] = new(int64)
-			}
-			b.ReportAllocs()
-			in, out := size, 0
-			for b.Loop() {
-				m[string(keys[in])] = new(int64)
-				delete(m, string(keys[out]))
-				if in++; in == len(keys) {
-					in = 0
-				}
-				if out++; out == len(keys) {
-					out = 0
-				}
+		onTables(b, size, func(b *testing.B, filled func([][]byte) table) {
+			t := filled(keys[:size])
+			for i := 0; b.Loop(); i++ {
+				t.put(keys[(size+i)%len(keys)])
+				t.remove(keys[i%len(keys)])
 			}
 		})
 	}
@@ -103,32 +84,18 @@ func BenchmarkPutDelete(b *testing.B) {
 
 // BenchmarkFill fills a table from empty to size; ns and B are for the whole table.
 func BenchmarkFill(b *testing.B) {
-	const size = 100_000
-	keys := benchKeys(size)
-	b.Run("dict", func(b *testing.B) {
-		b.ReportAllocs()
+	keys := benchKeys(100_000)
+	onTables(b, len(keys), func(b *testing.B, filled func([][]byte) table) {
 		for b.Loop() {
-			var d Dict[int64]
-			for _, k := range keys {
-				d.Put(Hash(k), k)
-			}
-		}
-	})
-	b.Run("map", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			m := map[string]*int64{}
-			for _, k := range keys {
-				m[string(k)] = new(int64)
-			}
+			filled(keys)
 		}
 	})
 }
 
 func BenchmarkScan(b *testing.B) {
-	var d Dict[int64]
+	var d dictTable
 	for _, k := range benchKeys(100_000) {
-		d.Put(Hash(k), k)
+		d.put(k)
 	}
 	b.ReportAllocs()
 	cursor, sum := uint64(0), int64(0)
@@ -138,13 +105,13 @@ func BenchmarkScan(b *testing.B) {
 }
 
 func BenchmarkRandom(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
 	for _, size := range benchSizes {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			var d Dict[int64]
+			var d dictTable
 			for _, k := range benchKeys(size) {
-				d.Put(Hash(k), k)
+				d.put(k)
 			}
-			rng := rand.New(rand.NewPCG(1, 1))
 			b.ReportAllocs()
 			for b.Loop() {
 				d.Random(rng.Uint64N)
