@@ -80,17 +80,3 @@ func TestFillDoesNotAllocate(t *testing.T) {
 		b.fill(keys, at)
 	}))
 }
-
-func BenchmarkFill(b *testing.B) {
-	for name, f := range map[string]flow{"allow": rlAllow, "evalsha": evalsha} {
-		b.Run(name, func(b *testing.B) {
-			batch := assemble(f, 1, perMinute)
-			keys, at := uniform(10_000, 0), new(instant)
-			at.set(1_700_000_000_000, perMinute.windowMs)
-			b.ReportAllocs()
-			for b.Loop() {
-				batch.fill(keys, at)
-			}
-		})
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -26,10 +25,6 @@ func requireIdle(t *testing.T, s *Store) {
 		require.Nil(t, l.first)
 		require.Nil(t, l.last)
 	}
-}
-
-func TestLockIsOneCacheLine(t *testing.T) {
-	require.EqualValues(t, 64, unsafe.Sizeof(paddedLock{}))
 }
 
 func TestLockUnless(t *testing.T) {
@@ -285,32 +280,4 @@ func TestLockWithoutWaiting(t *testing.T) {
 		s.LockOrCancel(0b101, cancel)
 		s.Unlock(0b101)
 	}))
-}
-
-func BenchmarkLock(b *testing.B) {
-	b.Run("alone", func(b *testing.B) {
-		s := New()
-		for b.Loop() {
-			s.Lock(1)
-			s.Unlock(1)
-		}
-	})
-	b.Run("contended", func(b *testing.B) {
-		s := New()
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				s.Lock(1)
-				s.Unlock(1)
-			}
-		})
-	})
-	b.Run("contended mutex", func(b *testing.B) {
-		var mu sync.Mutex
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				mu.Lock()
-				mu.Unlock() //nolint:staticcheck // for comparison
-			}
-		})
-	})
 }

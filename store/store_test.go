@@ -370,21 +370,6 @@ func TestKeyIsSmall(t *testing.T) {
 	require.Zero(t, store.ValueBytes(n))
 }
 
-// BenchmarkExtend measures EXPIRE as limiters send it, without the lookup: a deadline that moves forward.
-func BenchmarkExtend(b *testing.B) {
-	db := store.New().DB(0)
-	nodes := make([]*store.Node, 1000)
-	for i := range nodes {
-		nodes[i] = put(db, fmt.Sprint("key:", i), "v")
-		db.ExpireAt(nodes[i], nowMs)
-	}
-	at := int64(nowMs)
-	for i := 0; b.Loop(); i++ {
-		at++
-		db.ExpireAt(nodes[i%len(nodes)], at)
-	}
-}
-
 func figures(s *store.Store) (f store.Figures) {
 	for shard := range store.NumShards {
 		s.AddFigures(&f, shard)

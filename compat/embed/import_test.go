@@ -1,44 +1,35 @@
 package embed_test
 
 import (
+	"encoding/json"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// moved is the one line that changes in a move from miniredis.
-var moved = [2]string{
-	"\t\"github.com/alicebob/miniredis/v2\"", "\t\"github.com/zlimit/zlimit/zlimittest/miniredis\"",
-}
-
-// otherLines returns the pairs of lines in which two files differ, except the import.
-func otherLines(before, after string) (pairs [][2]string) {
-	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
-	for i := range max(len(a), len(b)) {
-		var pair [2]string
-		if i < len(a) {
-			pair[0] = a[i]
-		}
-		if i < len(b) {
-			pair[1] = b[i]
-		}
-		if pair[0] != pair[1] && pair != moved {
-			pairs = append(pairs, pair)
-		}
-	}
-	return pairs
-}
-
-func TestBeforeAndAfterDifferInTheImport(t *testing.T) {
-	before, err := os.ReadFile("before/window_test.go")
+// TestTheImportMovesTests runs the tests in before, which are written for miniredis, with ours instead: the
+// import is the one line that changes.
+func TestTheImportMovesTests(t *testing.T) {
+	before, err := filepath.Abs("before/window_test.go")
 	require.NoError(t, err)
-	after, err := os.ReadFile("after/window_test.go")
+	text, err := os.ReadFile(before)
 	require.NoError(t, err)
-	require.Empty(t, otherLines(string(before), string(after)))
-	require.Contains(t, string(before), moved[0]+"\n")
-	require.Contains(t, string(after), moved[1]+"\n")
-	require.NotEmpty(t, otherLines(string(before), strings.Replace(string(after), "3", "4", 1)))
-	require.NotEmpty(t, otherLines(string(before), string(after)+"\n// more"))
+	const theirs = `"github.com/alicebob/miniredis/v2"`
+	require.Equal(t, 1, strings.Count(string(text), theirs))
+	after := strings.Replace(string(text), theirs, `"github.com/zlimit/zlimit/zlimittest/miniredis"`, 1)
+	dir := t.TempDir()
+	moved, overlay := filepath.Join(dir, "window_test.go"), filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(moved, []byte(after), 0o600))
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{before: moved}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(overlay, list, 0o600))
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-pgo=off", "-overlay", overlay, "-v",
+		"./before").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	passed := strings.Count("\n"+string(out), "\n--- PASS: ")
+	require.Equal(t, strings.Count(after, "\nfunc Test"), passed, "%s", out)
 }

@@ -2,7 +2,6 @@ package rdb_test
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"strconv"
 	"testing"
@@ -130,56 +129,5 @@ func TestAllocations(t *testing.T) {
 		require.NoError(t, w.Key(0, key, nowMs, value))
 		allocs := testing.AllocsPerRun(200, func() { _ = w.Key(0, key, nowMs, value) })
 		require.LessOrEqual(t, allocs, 1.0, name)
-	}
-}
-
-func BenchmarkKey(b *testing.B) {
-	log := &zset.Set{}
-	for i := range 10 {
-		log.AppendRun(int64(nowMs)*1000+int64(i)*777_000, 1)
-	}
-	for name, value := range map[string]store.Value{"counter": store.NewInt(17), "log of 10": log} {
-		for _, compress := range []bool{false, true} {
-			b.Run(fmt.Sprint(name, " compress ", compress), func(b *testing.B) {
-				b.ReportAllocs()
-				w := rdb.NewWriter(io.Discard, rdb.WriterOptions{Compress: compress, Checksum: true})
-				for b.Loop() {
-					if err := w.Key(0, "limit:user:1234567", nowMs, value); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
-func BenchmarkRead(b *testing.B) {
-	log := &zset.Set{}
-	for i := range 10 {
-		log.AppendRun(int64(nowMs)*1000+int64(i)*777_000, 1)
-	}
-	for name, value := range map[string]store.Value{
-		"counter": store.NewInt(17), "log of 10": log, "million": large(logHits)["log"],
-	} {
-		b.Run(name, func(b *testing.B) {
-			var file bytes.Buffer
-			w := rdb.NewWriter(&file, rdb.WriterOptions{Compress: true, Checksum: true})
-			keys := 1000
-			if name == "million" {
-				keys = 1
-			}
-			for i := range keys {
-				_ = w.Key(0, "limit:user:"+strconv.Itoa(i), nowMs, value)
-			}
-			_ = w.Close()
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := rdb.Read(bytes.NewReader(file.Bytes()), int64(file.Len()),
-					rdb.ReadOptions{Limits: limits}, rdb.Handler{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*keys), "ns/key")
-		})
 	}
 }

@@ -30,17 +30,3 @@ func BenchmarkExtend(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkDueSetBound sets the bound of the group that is due next to a window later.
-func BenchmarkDueSetBound(b *testing.B) {
-	x, _ := benchIndex(16_384)
-	now := int64(0)
-	for b.Loop() {
-		group, ok := x.Due(now)
-		if !ok {
-			now += 100
-			continue
-		}
-		x.SetBound(group, now+60_000)
-	}
-}

@@ -259,22 +259,3 @@ func TestKeep(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkQueue(b *testing.B) {
-	b.ReportAllocs()
-	l, elem := &List{}, []byte("an element")
-	for range 1000 {
-		l.PushBack(elem)
-	}
-	for b.Loop() {
-		l.PushBack(elem)
-		l.PopFront()
-	}
-}
-
-func BenchmarkAtMiddle(b *testing.B) {
-	l, _ := filled(1_000_000)
-	for b.Loop() {
-		l.At(500_000)
-	}
-}

@@ -90,17 +90,3 @@ func TestChiSquareDetectsBias(t *testing.T) {
 	counts[4] -= 400
 	require.Greater(t, chiSquare(counts, 50_000), ceiling(49))
 }
-
-func BenchmarkSample(b *testing.B) {
-	rng := rand.New(rand.NewPCG(11, 12))
-	for name, s := range filled(100_000) {
-		for _, n := range []int{1, 10, 3000, 4000, 100_000} {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					s.Sample(n, rng.Uint64N, func(Member) {})
-				}
-			})
-		}
-	}
-}
