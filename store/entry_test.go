@@ -9,6 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A server has millions of keys.
+func TestKeySizes(t *testing.T) {
+	require.Equal(t, uintptr(16), unsafe.Sizeof(Entry{}))
+	require.Equal(t, uintptr(32), unsafe.Sizeof(Node{}))
+	require.Equal(t, uintptr(64), unsafe.Sizeof(paddedLock{}))
+}
+
 var deadlines = []int64{
 	0, 1, -1, 1_700_000_000_000, farthest - 1, farthest, farthest + 1, -farthest, -farthest - 1,
 	math.MaxInt64, math.MaxInt64 - 1, math.MinInt64, math.MinInt64 + 1,
