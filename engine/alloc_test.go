@@ -8,8 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store/effects"
 )
 
 // hotCommands are the usual commands of limiters, on keys that exist. The clock advances
@@ -80,30 +82,60 @@ var hotCommands = []struct{ name, setup, line string }{
 	{"BITFIELD FAIL", "BITFIELD k SET u2 0 3", "BITFIELD k OVERFLOW FAIL INCRBY u2 0 1"},
 }
 
+// caller returns a function that runs a command and encodes its reply.
+func caller(t testing.TB, s *engine.Session) func(line [][]byte) (encoded []byte) {
+	out := make([]byte, 0, 4096)
+	return func(line [][]byte) []byte {
+		reply := s.Do(line)
+		if reply.IsError() {
+			t.Fatal(reply.Str())
+		}
+		out = resp.Append(out[:0], &reply, s.Proto())
+		return out
+	}
+}
+
+// A lastGroup is a journal that keeps what was appended last.
+type lastGroup struct {
+	bytes    []byte
+	selected int
+}
+
+func (l *lastGroup) Append(g *effects.Group, _ int64) int64 {
+	l.bytes, l.selected = g.AppendTo(l.bytes[:0], l.selected)
+	return 0
+}
+
 // TestHotCommandsDoNotAllocate measures from a parsed command to its encoded reply.
 func TestHotCommandsDoNotAllocate(t *testing.T) {
-	for _, c := range hotCommands {
-		t.Run(c.name, func(t *testing.T) {
-			e, clock := newEngine(t)
-			s := newSession(t, e)
-			if c.setup != "" {
-				require.False(t, strings.HasPrefix(do(s, c.setup), "ERR"))
-			}
-			line := args(c.line)
-			out := make([]byte, 0, 4096)
-			call := func() {
-				clock.pass(1)
-				reply := s.Do(line)
-				if reply.IsError() {
-					t.Fatal(reply.Str())
+	for world, prepare := range map[string]func(t *testing.T, e *engine.Engine){
+		"alone":    func(*testing.T, *engine.Engine) {},
+		"recorded": func(_ *testing.T, e *engine.Engine) { e.Record(&lastGroup{}) },
+		"beside a listener": func(t *testing.T, e *engine.Engine) { // on the channels of another key
+			l := newSession(t, e)
+			do(l, "CONFIG SET notify-keyspace-events "+everyEvent)
+			do(l, "SUBSCRIBE __keyspace@9__:k")
+		},
+	} {
+		for _, c := range hotCommands {
+			t.Run(world+"/"+c.name, func(t *testing.T) {
+				e, clock := newEngine(t)
+				prepare(t, e)
+				s := newSession(t, e)
+				if c.setup != "" {
+					require.NotContains(t, do(s, c.setup), "ERR")
 				}
-				out = resp.Append(out[:0], &reply, s.Proto())
-			}
-			for range 100 {
-				call() // warm: scratch space, the log's blocks
-			}
-			require.Zero(t, testing.AllocsPerRun(2000, call))
-		})
+				line, call := args(c.line), caller(t, s)
+				run := func() {
+					clock.pass(1)
+					call(line)
+				}
+				for range 100 {
+					run() // warm: scratch space, the log's blocks
+				}
+				require.Zero(t, testing.AllocsPerRun(2000, run))
+			})
+		}
 	}
 }
 
@@ -122,17 +154,14 @@ func TestTransactionsDoNotAllocate(t *testing.T) {
 		args("EXPIRE k 60"),
 		args("EXEC"),
 	}
-	out := make([]byte, 0, 4096)
+	var out []byte
+	call := caller(t, s)
 	run := func() {
 		clock.pass(1)
 		nowMs++
 		instant, cut = strconv.AppendInt(instant[:0], nowMs, 10), strconv.AppendInt(cut[:0], nowMs-100, 10)
 		for _, line := range flow {
-			reply := s.Do(line)
-			if reply.IsError() {
-				t.Fatal(reply.Str())
-			}
-			out = resp.Append(out[:0], &reply, s.Proto())
+			out = call(line)
 		}
 	}
 	for range 1000 {
@@ -173,11 +202,10 @@ func BenchmarkDo(b *testing.B) {
 				do(s, c.setup)
 			}
 			line := args(c.line)
-			var out []byte
+			call := caller(b, s)
 			b.ReportAllocs()
 			for b.Loop() {
-				reply := s.Do(line)
-				out = resp.Append(out[:0], &reply, s.Proto())
+				call(line)
 			}
 		})
 	}
@@ -196,19 +224,15 @@ func TestScriptsDoNotAllocate(t *testing.T) {
 	sha := doWords(s, "SCRIPT", "LOAD", string(source))
 	now := int64(startNowMs)
 	line := args("EVALSHA " + sha + " 1 k " + strconv.FormatInt(now, 10) + " 60000 3")
-	out := make([]byte, 0, 4096)
-	call := func() {
+	call := caller(t, s)
+	run := func() {
 		clock.pass(1)
 		now++
 		strconv.AppendInt(line[4][:0], now, 10)
-		reply := s.Do(line)
-		if reply.IsError() {
-			t.Fatal(reply.Str())
-		}
-		out = resp.Append(out[:0], &reply, s.Proto())
+		call(line)
 	}
 	for range 100 {
-		call()
+		run()
 	}
-	require.Zero(t, testing.AllocsPerRun(500, call))
+	require.Zero(t, testing.AllocsPerRun(500, run))
 }

@@ -5,14 +5,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/logging"
+	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scenario"
 )
@@ -28,9 +32,30 @@ import (
 //	@logged      what the log got, @groups in how many groups
 //	@timeout B   what connection B waits for has not come in time
 //	@held B      connection B waits, and its turn has not come
+//	@step US     from now on each reading of the clock moves it by US microseconds
+//	@disk        the engine has a directory, in memory
+//	@stop        the engine closes
+//	@start ARGS  another one loads what it has left, with these directives or those of the section
+//	@open ARGS   so, but it does not load; @load does
+//	@put FILE B  the disk has a file of these bytes
+//	@fault K F   operations of kind K fail on files whose names contain F, as on a full disk; none do if
+//	             nothing is said
+//	@files       the names of the disk's files
+//	@until TEXT  INFO persistence contains the text
+//	@durable B   what connection B has written is on disk
+//	@await B     so, in some seconds
+//	@counted     the memory of the keyspace is that of a recount
+//	@said        the lines of the server's log since the last time; SHUTDOWN, which sections without it do not
+//	             have, adds "shutdown"
+//	@run B CMD   connection B runs a script that does not end; the others are told so. Each reading of the
+//	             clock moves it by a tenth of a second
+//	@ran         the reply of that script
+//	@ending      the engine ends scripts
+//	@prepare     what a signal does before the engine ends; @insist is a second signal, and @signal saves only
 func TestCases(t *testing.T) {
 	files, err := scenario.Glob("testdata/cases/*.cases",
-		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups", "held")
+		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups", "held", "step", "disk", "stop",
+		"start", "open", "load", "put", "fault", "files", "until", "durable", "await", "counted", "said", "run", "ran", "ending", "prepare", "insist", "signal")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
@@ -51,24 +76,70 @@ type casePlayer struct {
 	hands   *hands
 	clients map[string]*caseClient
 	log     logBuffer
+	disk    *crashdisk.Disk // nil: none
+	owned   bool            // SHUTDOWN is possible
+	said    []string
+	mu      sync.Mutex // protects said
+	ran     chan []byte
+	running bool
 }
 
 func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
-	p := &casePlayer{clients: map[string]*caseClient{}}
-	p.e, p.hands = newEngine(t, s.Directives...)
+	p := &casePlayer{clients: map[string]*caseClient{}, hands: &hands{}, ran: make(chan []byte, 1)}
+	uses := func(lines ...string) bool {
+		return slices.ContainsFunc(s.Steps, func(st scenario.Step) bool { return slices.Contains(lines, st.Line) })
+	}
+	if uses("@disk", "@stop", "@fault") {
+		p.disk = crashdisk.New(1)
+	}
+	p.owned = uses("@said")
+	require.NoError(t, p.restart(t, s.Directives))
+	t.Cleanup(func() {
+		if p.running {
+			p.e.End()
+			<-p.ran
+		}
+		if p.disk != nil {
+			require.NoError(t, p.e.Close())
+		}
+	})
 	p.Protocol = s.Protocol
-	if slices.ContainsFunc(s.Steps, func(st scenario.Step) bool {
-		return st.Line == "@logged" || st.Line == "@groups"
-	}) {
+	if uses("@logged", "@groups") {
 		p.e.Record(&p.log)
 	}
-	p.Dial = func(name string) (scenario.Client, error) {
-		p.clients[name] = newCaseClient(p.e, name)
-		return p.clients[name], nil
-	}
+	p.Dial = func(name string) (scenario.Client, error) { return p.client(name), nil }
 	p.SetClock = func(nowMs int64) error {
-		p.hands.us = (nowMs - startNowMs) * 1000
+		p.hands.us.Store((nowMs - startNowMs) * 1000)
 		return nil
+	}
+	split := func(text string) []string {
+		if text == "" {
+			return s.Directives
+		}
+		f, err := scenario.Read("== x\n@directives " + text)
+		require.NoError(t, err)
+		return f.Sections[0].Directives
+	}
+	nothing := func(do func()) func(string) ([]byte, error) {
+		return func(string) ([]byte, error) { do(); return nil, nil }
+	}
+	fails := func(do func() error) func(string) ([]byte, error) {
+		return func(string) ([]byte, error) {
+			err := do()
+			if err == nil {
+				return nil, nil
+			}
+			return fmt.Appendf(nil, "!%d\r\n%v\r\n", len(err.Error()), err), nil
+		}
+	}
+	shown := func(texts *[]string) func(string) ([]byte, error) {
+		return func(string) ([]byte, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			text := strings.Join(*texts, "; ")
+			*texts = nil
+			return fmt.Appendf(nil, "$%d\r\n%s\r\n", len(text), text), nil
+		}
 	}
 	p.Own = map[string]func(string) ([]byte, error){
 		"tick": func(text string) ([]byte, error) {
@@ -78,7 +149,96 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 			}
 			return nil, err
 		},
-		"reclaim": func(string) ([]byte, error) { p.e.Reclaim(); return nil, nil },
+		"reclaim": nothing(func() { p.e.Reclaim() }),
+		"step": func(text string) ([]byte, error) {
+			us, err := strconv.ParseInt(text, 10, 64)
+			p.hands.step.Store(us)
+			return nil, err
+		},
+		"disk": nothing(func() {}),
+		"stop": fails(func() error {
+			for _, c := range p.clients {
+				c.Session.Close()
+			}
+			return p.e.Close()
+		}),
+		"start": func(text string) ([]byte, error) {
+			return fails(func() error { return p.restart(t, split(text)) })("")
+		},
+		"open": func(text string) ([]byte, error) {
+			return fails(func() error { return p.start(t, split(text)) })("")
+		},
+		"load": fails(p.load),
+		"put": func(text string) ([]byte, error) {
+			words := split(text)
+			p.disk.Put(words[0], []byte(words[1]))
+			return nil, nil
+		},
+		"fault": func(text string) ([]byte, error) {
+			if kind, part, ok := strings.Cut(text, " "); ok {
+				full(p.disk, crashdisk.Kind(kind), part)
+			} else {
+				p.disk.Hook(nil)
+			}
+			return nil, nil
+		},
+		"files": func(string) ([]byte, error) {
+			names := p.disk.Names()
+			return shown(&names)("")
+		},
+		"until": func(text string) ([]byte, error) {
+			asker := newCaseClient(p.e, "")
+			defer asker.Close()
+			for !strings.Contains(do(asker.Session, "INFO persistence"), text) {
+				runtime.Gosched()
+			}
+			return nil, nil
+		},
+		"durable": func(name string) ([]byte, error) {
+			return fails(p.client(name).WaitDurable)("")
+		},
+		"await": func(name string) ([]byte, error) {
+			for p.client(name).WaitDurable() != nil {
+				p.hands.pass(1000)
+				p.e.Tick()
+			}
+			return nil, nil
+		},
+		"counted": fails(func() error {
+			if counted, found := p.e.CountedMemory(); counted != found {
+				return fmt.Errorf("%+v are counted, there are %+v", counted, found)
+			}
+			return nil
+		}),
+		"said": shown(&p.said),
+		"run": func(text string) ([]byte, error) {
+			name, line, _ := strings.Cut(text, " ")
+			words, err := scenario.Words(line)
+			if err != nil {
+				return nil, err
+			}
+			c, other := p.client(name), newCaseClient(p.e, "")
+			defer other.Close()
+			p.hands.step.Store(100_000)
+			p.running = true
+			go func() {
+				reply := c.Do(words)
+				p.ran <- resp.Append(nil, &reply, c.Proto())
+			}()
+			for !strings.HasPrefix(do(other.Session, "get k"), "BUSY") {
+				runtime.Gosched() // it has not begun
+			}
+			return nil, nil
+		},
+		"ran":     func(string) ([]byte, error) { p.running = false; return <-p.ran, nil },
+		"ending":  nothing(func() { p.e.End() }),
+		"prepare": fails(func() error { return p.e.PrepareShutdown(nil) }),
+		"insist": fails(func() error {
+			insist := make(chan struct{})
+			close(insist)
+			return p.e.PrepareShutdown(insist)
+		}),
+		"signal": fails(func() error { return p.e.SaveAtSignal() }),
 		"batch": func(name string) ([]byte, error) {
 			c := p.clients[name]
 			if c == nil {
@@ -103,8 +263,8 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 			return fmt.Appendf(nil, "+%s\r\n", strings.Join(ids, " ")), err
 		},
 		"logged": func(string) ([]byte, error) {
-			text := strings.Join(logLines(t, p.log.take()), "; ")
-			return fmt.Appendf(nil, "$%d\r\n%s\r\n", len(text), text), nil
+			lines := logLines(t, p.log.take())
+			return shown(&lines)("")
 		},
 		"groups": func(string) ([]byte, error) {
 			n := p.log.groups
@@ -130,13 +290,72 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 	return p
 }
 
+// start makes the engine, over the disk if there is one.
+func (p *casePlayer) start(t *testing.T, directives []string) error {
+	o := engine.Options{Log: logging.Func(p.say)}
+	if p.disk != nil {
+		o.Disk = p.disk.FS()
+	}
+	if p.owned || p.disk != nil {
+		o.Shutdown = func() { p.say("shutdown") }
+	}
+	p.e = newEngineBy(t, p.hands, o, directives...)
+	for name, c := range p.clients {
+		*c = *p.newClient(name)
+	}
+	if p.disk == nil {
+		return nil
+	}
+	return p.e.Open()
+}
+
+func (p *casePlayer) restart(t *testing.T, directives []string) error {
+	if err := p.start(t, directives); err != nil {
+		return err
+	}
+	return p.load()
+}
+
+func (p *casePlayer) load() error {
+	if p.disk == nil {
+		return nil
+	}
+	return p.e.Load(func() {})
+}
+
+func (p *casePlayer) say(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.said = append(p.said, line)
+}
+
+// client returns the client with a name that is used or is to be.
+func (p *casePlayer) client(name string) *caseClient {
+	c := p.clients[name]
+	if c == nil || name == "" || c.closed {
+		c = p.newClient(name)
+		p.clients[name] = c
+	}
+	return c
+}
+
+func (p *casePlayer) newClient(name string) *caseClient {
+	c := newCaseClient(p.e, name)
+	c.waits = p.disk != nil
+	return c
+}
+
 // A caseClient is a session as a client of scenarios.
 type caseClient struct {
 	*engine.Session
-	out []byte // what was sent to the client and not read
+	out    []byte // what was sent to the client and not read
+	woken  chan struct{}
+	waits  bool // for replies that come later
+	closed bool
 }
 
 func newCaseClient(e *engine.Engine, name string) *caseClient {
+	woken := make(chan struct{}, 1)
 	peer := engine.Peer{Addr: "127.0.0.1:1", LocalAddr: "127.0.0.1:6379", Local: true, Kill: func() {}}
 	switch number, visits := strings.CutPrefix(name, "v"); {
 	case name == "remote":
@@ -151,7 +370,13 @@ func newCaseClient(e *engine.Engine, name string) *caseClient {
 			peer.LocalAddr = "127.0.0.1:6380"
 		}
 	}
-	return &caseClient{Session: e.NewSession(peer)}
+	peer.Wake = func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	}
+	return &caseClient{Session: e.NewSession(peer), woken: woken}
 }
 
 func (c *caseClient) Send(args [][]byte) error {
@@ -163,8 +388,11 @@ func (c *caseClient) Send(args [][]byte) error {
 func (c *caseClient) SendRaw([]byte) error { return errors.New("a session takes no bytes") }
 
 func (c *caseClient) Reply() ([]byte, error) {
-	if len(c.Unread()) == 0 {
-		return nil, errors.New("there is no reply")
+	for len(c.Unread()) == 0 {
+		if b := c.Blocked(); b == nil || !c.waits {
+			return nil, errors.New("there is no reply")
+		}
+		<-c.woken
 	}
 	reply, err := scenario.ReadReply(bufio.NewReader(bytes.NewReader(c.out)), nil)
 	c.out = c.out[len(reply):]
@@ -191,4 +419,4 @@ func (c *caseClient) Unread() []byte {
 	return c.out
 }
 
-func (c *caseClient) Close() error { c.Session.Close(); return nil }
+func (c *caseClient) Close() error { c.Session.Close(); c.closed = true; return nil }

@@ -10,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/clock"
-	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/logging"
 )
@@ -26,12 +24,7 @@ type evictions struct {
 
 func newEvictions(t *testing.T) *evictions {
 	v := &evictions{T: t, killed: make(map[int64]bool)}
-	v.engine = engine.New(engine.Options{
-		Config: config.New(),
-		Clock: clock.New(clock.Sources{
-			Monotonic: func() int64 { return 0 },
-			Wall:      func() int64 { return startNowMs * 1000 },
-		}),
+	v.engine, _ = newEngineWith(t, engine.Options{
 		Log: logging.Func(func(text string) { v.logged = append(v.logged, text) }),
 	})
 	return v

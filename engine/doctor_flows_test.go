@@ -22,7 +22,7 @@ func (w *scene) hitTogether(names []string, dies int, hit func(c *flowClient, no
 		sent := 0
 		next, stop := iter.Pull(func(yield func(struct{}) bool) {
 			defer func() { _ = recover() }() // of a client that dies
-			hit(&flowClient{serial: len(names)*int(w.hands.us) + i, do: func(words ...string) string {
+			hit(&flowClient{serial: len(names)*int(w.hands.us.Load()) + i, do: func(words ...string) string {
 				if sent++; sent > dies && dies != 0 || !yield(struct{}{}) {
 					panic("the client has died")
 				}

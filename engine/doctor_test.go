@@ -61,7 +61,7 @@ func (w *scene) client(name string) *engine.Session {
 	return w.clients[name]
 }
 
-func (w *scene) nowMs() int64 { return startNowMs + w.hands.us/1000 }
+func (w *scene) nowMs() int64 { return startNowMs + w.hands.us.Load()/1000 }
 
 func (w *scene) found() []string { return doctorFindings(w.e) }
 

@@ -186,7 +186,7 @@ func (w *effectsWorld) reload(t testing.TB, log [][]string) *engine.Session {
 // replay is reload; it stops at a command that is refused, and returns it.
 func (w *effectsWorld) replay(t testing.TB, log [][]string) (s *engine.Session, refused string) {
 	e, h := newEngine(t)
-	h.us = w.hands.us
+	h.us.Store(w.hands.us.Load())
 	s = newSession(t, e)
 	db := 0
 	for _, words := range log {

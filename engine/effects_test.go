@@ -24,28 +24,6 @@ func newRecording(t testing.TB) (*engine.Engine, *hands, *logBuffer) {
 	return e, h, log
 }
 
-// TestRecordingDoesNotAllocate checks that the usual commands of limiters write to the
-// log without allocating.
-func TestRecordingDoesNotAllocate(t *testing.T) {
-	for _, c := range hotCommands {
-		e, h, log := newRecording(t)
-		s := newSession(t, e)
-		if c.setup != "" {
-			do(s, c.setup)
-		}
-		line := args(c.line)
-		call := func() {
-			h.pass(1)
-			log.bytes = log.bytes[:0]
-			s.Do(line)
-		}
-		for range 100 {
-			call()
-		}
-		require.Zero(t, testing.AllocsPerRun(200, call), c.name)
-	}
-}
-
 // TestLogPrecedesServedReply checks that the effects of serving a waiter are in the log
 // before it can be answered.
 func TestLogPrecedesServedReply(t *testing.T) {

@@ -9,8 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/clock"
-	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/race"
 )
@@ -137,11 +135,8 @@ func TestNothingToEvict(t *testing.T) {
 // TestNothingToEvictSlowly is TestNothingToEvict on a machine so slow that the time for
 // making room ends at once.
 func TestNothingToEvictSlowly(t *testing.T) {
-	cfg := config.New()
-	require.NoError(t, cfg.ParseArgs([]string{"--maxmemory-policy", "volatile-lru"}, nil))
-	us := int64(0)
-	now := func() int64 { us += 1_000_000; return us }
-	e := engine.New(engine.Options{Config: cfg, Clock: clock.New(clock.Sources{Monotonic: now, Wall: now})})
+	e, h := newEngine(t, "--maxmemory-policy", "volatile-lru")
+	h.step.Store(1_000_000)
 	s := newSession(t, e)
 	require.Equal(t, "OK", do(s, "SET key value"))
 	require.Equal(t, "OK", do(s, "CONFIG SET maxmemory 1"))

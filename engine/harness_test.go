@@ -3,7 +3,10 @@ package engine_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/config"
@@ -15,29 +18,42 @@ import (
 const startNowMs = 1_700_000_000_000
 
 // hands move a test's clock.
-type hands struct{ us int64 }
+type hands struct {
+	us       atomic.Int64
+	step     atomic.Int64 // microseconds that each reading takes
+	readings atomic.Int64
+}
 
-func (h *hands) pass(ms int64) { h.us += ms * 1000 }
+func (h *hands) pass(ms int64) { h.us.Add(ms * 1000) }
+
+func (h *hands) read() int64 {
+	h.readings.Add(1)
+	return h.us.Add(h.step.Load())
+}
 
 // newEngine returns an engine whose clock stands still until the test moves it.
 func newEngine(t testing.TB, directives ...string) (*engine.Engine, *hands) {
 	t.Helper()
-	return newYieldingEngine(t, nil, directives...)
+	return newEngineWith(t, engine.Options{}, directives...)
 }
 
-// newYieldingEngine is newEngine with a function that is called when a walk yields.
-func newYieldingEngine(t testing.TB, pause func(), directives ...string) (*engine.Engine, *hands) {
+// newEngineWith is newEngine with options.
+func newEngineWith(t testing.TB, o engine.Options, directives ...string) (*engine.Engine, *hands) {
 	t.Helper()
-	cfg := config.New()
-	if err := cfg.ParseArgs(directives, nil); err != nil {
-		t.Fatal(err)
-	}
 	h := &hands{}
-	c := clock.New(clock.Sources{
-		Monotonic: func() int64 { return h.us },
-		Wall:      func() int64 { return startNowMs*1000 + h.us },
+	return newEngineBy(t, h, o, directives...), h
+}
+
+// newEngineBy returns an engine whose clock h moves.
+func newEngineBy(t testing.TB, h *hands, o engine.Options, directives ...string) *engine.Engine {
+	t.Helper()
+	o.Config = config.New()
+	require.NoError(t, o.Config.ParseArgs(directives, nil))
+	o.Clock = clock.New(clock.Sources{
+		Monotonic: h.read,
+		Wall:      func() int64 { return startNowMs*1000 + h.us.Load() },
 	})
-	return engine.New(engine.Options{Config: cfg, Clock: c, Pause: pause}), h
+	return engine.New(o)
 }
 
 // newSession opens a session that ends with the test.

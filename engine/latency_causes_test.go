@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/clock"
-	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/persist/disk"
@@ -25,9 +23,9 @@ func history(s *engine.Session, event string) (ms []int64) {
 
 // TestEvictionCycle: a command that makes room adds a sample, and a background one does.
 func TestEvictionCycle(t *testing.T) {
-	step := int64(1)
-	e, _ := newTimedEngine(t, &step, "--maxmemory-policy", "allkeys-random",
+	e, h := newEngine(t, "--maxmemory-policy", "allkeys-random",
 		"--latency-monitor-threshold", "40")
+	h.step.Store(1)
 	s := newSession(t, e)
 	bound(t, e, s, 50_000)
 	fill := func(round string) {
@@ -38,9 +36,9 @@ func TestEvictionCycle(t *testing.T) {
 	fill("a")
 	require.NotEqual(t, "0", infoOf(s, "evicted_keys"))
 	require.Empty(t, history(s, latency.Evict), "each cycle was short")
-	step = 40_000
+	h.step.Store(40_000)
 	fill("b")
-	step = 1
+	h.step.Store(1)
 	ms := history(s, latency.Evict)
 	require.NotEmpty(t, ms)
 	for _, one := range ms {
@@ -48,35 +46,11 @@ func TestEvictionCycle(t *testing.T) {
 	}
 }
 
-// TestUnblockingEvent: serving a blocked client is a sample, and its wait is not in it.
-func TestUnblockingEvent(t *testing.T) {
-	step := int64(1)
-	e, _ := newTimedEngine(t, &step, "--latency-monitor-threshold", "30")
-	blocked, other := newSession(t, e), newSession(t, e)
-	do(blocked, "blpop k 0")
-	require.NotNil(t, blocked.Blocked())
-	step = 10_000
-	for range 10 {
-		do(other, "ping") // time passes
-	}
-	do(other, "rpush k v")
-	require.Equal(t, "[k v]", show(blocked.Resume()))
-	step = 1
-	require.Empty(t, history(other, latency.Unblocking), "it took 10 ms")
-
-	do(blocked, "blpop k 0")
-	step = 40_000
-	do(other, "rpush k v")
-	step = 1
-	require.Equal(t, "[k v]", show(blocked.Resume()))
-	require.Equal(t, []int64{40}, history(other, latency.Unblocking))
-}
-
 // TestGCEvent: a Tick adds the longest pause since the last one, of collections since the
 // monitor is on.
 func TestGCEvent(t *testing.T) {
-	step := int64(1)
-	e, _ := newTimedEngine(t, &step)
+	e, h := newEngine(t)
+	h.step.Store(1)
 	s := newSession(t, e)
 	var pauses []int64 // of each collection
 	e.SetGCPause(func(since int64) (us, collections int64) {
@@ -132,31 +106,22 @@ func (f slowFile) Sync() error {
 	return f.File.Sync()
 }
 
-// startOnSlowDisk starts an engine over a slowDisk. Each reading of the clock is step
-// microseconds after the last one.
-func startOnSlowDisk(t *testing.T, step *atomic.Int64, directives ...string) (*slowDisk, *client) {
+// startOnSlowDisk starts an engine over a slowDisk.
+func startOnSlowDisk(t *testing.T, directives ...string) (*slowDisk, *client, *hands) {
 	t.Helper()
-	cfg := config.New()
-	require.NoError(t, cfg.ParseArgs(directives, nil))
-	us := new(atomic.Int64)
-	d := &slowDisk{FS: crashdisk.New(1).FS(), clock: us}
-	p := &process{Engine: engine.New(engine.Options{
-		Config: cfg, Disk: d, Shutdown: func() {},
-		Clock: clock.New(clock.Sources{
-			Monotonic: func() int64 { return us.Add(step.Load()) },
-			Wall:      func() int64 { return startNowMs * 1000 },
-		}),
-	})}
+	d := &slowDisk{FS: crashdisk.New(1).FS()}
+	p := prepare(t, d, 0, directives...)
+	d.clock = &p.hands.us
 	require.NoError(t, p.Open())
 	require.NoError(t, p.Load(func() {}))
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	return d, p.client(t)
+	return d, p.client(t), p.hands
 }
 
 // TestDiskEvents: under appendfsync always each write and each sync of the log is measured.
 func TestDiskEvents(t *testing.T) {
 	directives := append([]string{"--latency-monitor-threshold", "30"}, always...)
-	d, s := startOnSlowDisk(t, new(atomic.Int64), directives...)
+	d, s, _ := startOnSlowDisk(t, directives...)
 	write := func(writeUs, syncUs int64) {
 		d.writeUs.Store(writeUs)
 		d.syncUs.Store(syncUs)
@@ -177,15 +142,14 @@ func TestDiskEvents(t *testing.T) {
 // TestSnapshotEvent: the time for which every shard is locked at the beginning of a
 // snapshot is measured, and not that of writing it.
 func TestSnapshotEvent(t *testing.T) {
-	var step atomic.Int64
-	_, s := startOnSlowDisk(t, &step, "--latency-monitor-threshold", "30")
+	_, s, h := startOnSlowDisk(t, "--latency-monitor-threshold", "30")
 	do(s.Session, "set k v")
-	step.Store(10_000)
+	h.step.Store(10_000)
 	require.Equal(t, "OK", s.do("save"))
-	step.Store(0)
+	h.step.Store(0)
 	require.Empty(t, history(s.Session, latency.Snapshot))
-	step.Store(20_000)
+	h.step.Store(20_000)
 	require.Equal(t, "OK", s.do("save"))
-	step.Store(0)
+	h.step.Store(0)
 	require.Equal(t, []int64{40}, history(s.Session, latency.Snapshot), "one reading in between")
 }

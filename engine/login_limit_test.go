@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/clock"
-	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/resp"
@@ -17,7 +15,7 @@ import (
 // A loginTest is an engine whose timers the test runs.
 type loginTest struct {
 	*engine.Engine
-	us     int64
+	hands  *hands
 	timers []timer
 	log    []string
 }
@@ -29,19 +27,14 @@ type timer struct {
 
 func newLoginTest(t *testing.T, directives ...string) *loginTest {
 	l := &loginTest{}
-	cfg := config.New()
-	require.NoError(t, cfg.ParseArgs(append([]string{"--requirepass", "right"}, directives...), nil))
-	l.Engine = engine.New(engine.Options{
-		Config: cfg,
-		Clock: clock.New(clock.Sources{
-			Monotonic: func() int64 { return l.us }, Wall: func() int64 { return startNowMs*1000 + l.us },
-		}),
+	o := engine.Options{
 		After: func(ms int64, fn func()) func() {
-			l.timers = append(l.timers, timer{l.us + ms*1000, fn})
+			l.timers = append(l.timers, timer{l.hands.us.Load() + ms*1000, fn})
 			return func() {}
 		},
 		Log: logging.Func(func(text string) { l.log = append(l.log, text) }),
-	})
+	}
+	l.Engine, l.hands = newEngineWith(t, o, append([]string{"--requirepass", "right"}, directives...)...)
 	return l
 }
 
@@ -54,11 +47,11 @@ func (l *loginTest) connect(t *testing.T, network string) *engine.Session {
 
 // pass lets time pass, and runs the timers that are due.
 func (l *loginTest) pass(ms int64) {
-	l.us += ms * 1000
+	l.hands.pass(ms)
 	due := l.timers
 	l.timers = nil
 	for _, one := range due {
-		if one.atUs <= l.us {
+		if one.atUs <= l.hands.us.Load() {
 			one.fn()
 		} else {
 			l.timers = append(l.timers, one)
@@ -67,6 +60,8 @@ func (l *loginTest) pass(ms int64) {
 }
 
 const manyLogins = "ERR too many logins from this address have failed, try again in some seconds"
+
+const wrongPass = "WRONGPASS invalid username-password pair or user is disabled."
 
 // guess returns how a login with a wrong password ends: wrongPass, manyLogins, or "" if it
 // waits.

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -11,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/zlimit/zlimit/clock"
-	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -43,7 +42,7 @@ func memoryStats(t *testing.T, s *engine.Session) (names []string, values map[st
 func TestMemoryUsageAddsUp(t *testing.T) {
 	const seed = 1
 	random := rand.New(rand.NewPCG(seed, seed))
-	for _, kind := range slices.Sorted(mapKeys(memoryKinds)) {
+	for _, kind := range slices.Sorted(maps.Keys(memoryKinds)) {
 		t.Run(kind, func(t *testing.T) {
 			e, _ := newEngine(t)
 			s := newSession(t, e)
@@ -67,16 +66,6 @@ func TestMemoryUsageAddsUp(t *testing.T) {
 			require.InEpsilon(t, float64(used), float64(sum), 0.35, "tables are as much as half empty")
 			require.Equal(t, stats["keys.count"].Int(), int64(len(keys)))
 		})
-	}
-}
-
-func mapKeys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
 	}
 }
 
@@ -180,11 +169,7 @@ func TestMemoryStatsFields(t *testing.T) {
 func TestMemoryPurge(t *testing.T) {
 	var calls atomic.Int64
 	entered, release := make(chan struct{}), make(chan struct{})
-	e := engine.New(engine.Options{
-		Config: config.New(),
-		Clock: clock.New(clock.Sources{
-			Monotonic: func() int64 { return 0 }, Wall: func() int64 { return startNowMs * 1000 },
-		}),
+	e, _ := newEngineWith(t, engine.Options{
 		FreeMemory: func() {
 			calls.Add(1)
 			close(entered)

@@ -153,61 +153,48 @@ func TestMemoryIsRightAfterAnything(t *testing.T) {
 			if step%100 == 0 {
 				e.Reclaim()
 			}
-			counted, found := memoryOf(e)
+			counted, found := e.CountedMemory()
 			require.Equal(t, found, counted, "seed %d, step %d: %s", seed, step, line)
 		}
 		do(s, "FLUSHALL")
-		counted, _ := memoryOf(e)
+		counted, _ := e.CountedMemory()
 		require.Equal(t, store.Memory{}, counted)
 	}
 }
 
-func memoryOf(e *engine.Engine) (counted, found store.Memory) { return e.CountedMemory() }
+// memoryCalls change one of a few keys, in one of two databases: K is a key, N a small number, T a text; NN
+// and TT are up to 60 of them.
+var memoryCalls = strings.Split(`SET K T; SET K N; APPEND K T; INCR K; SETRANGE K N T; GETDEL K; MSET K a K T;
+SETBIT K N 1; BITFIELD K SET u8 N 7; BITOP NOT K K; RPUSH K TT; LPUSH K NN; LPOP K N; RPOP K; LTRIM K N -N;
+LINSERT K BEFORE N T; LREM K 0 N; LSET K 0 T; LMOVE K K LEFT RIGHT; SADD K NN; SADD K TT; SREM K NN;
+SPOP K N; SMOVE K K N; SUNIONSTORE K K K; HSET K N T; HSET K T N; HDEL K NN; HINCRBY K N 7; ZADD K N T;
+ZADD K 5 5 7 7 9 9; ZREM K TT; ZREMRANGEBYRANK K 0 N; ZUNIONSTORE K 2 K K; ZPOPMIN K N;
+RL.ALLOW K 1000 60s COST N; RL.ALLOW K 1000 60s ALGO GCRA 5; RL.ALLOW K 1000 60s ALGO FIXED;
+RL.ALLOW K 1000 60s ALGO BUCKETS 10; RL.RESET K; DEL K; RENAME K K; COPY K K REPLACE; MOVE K 1; SELECT 0;
+SELECT 1; PEXPIRE K N; PEXPIREAT K 9223372036854775807; PERSIST K; SWAPDB 0 1; FLUSHDB;
+EVAL redis.call('RPUSH',KEYS[1],ARGV[1]) 1 K T; GET K; TTL K`, ";")
 
-// randomCall is a call that changes one of a few keys, in one of two databases.
 func randomCall(r *rand.Rand) string {
-	key := func() string { return "k" + strconv.Itoa(r.IntN(6)) }
-	small := func() string { return strconv.Itoa(r.IntN(200)) }
-	text := func() string { return strings.Repeat("t", 1+r.IntN(120)) }
-	list := func(element func() string) string {
-		out := ""
-		for range 1 + r.IntN(60) {
-			out += " " + element()
+	var words []string
+	for _, word := range strings.Fields(memoryCalls[r.IntN(len(memoryCalls))]) {
+		times := 1
+		if word == "NN" || word == "TT" {
+			word, times = word[:1], 1+r.IntN(60)
 		}
-		return out
+		for range times {
+			one := word
+			switch word {
+			case "K":
+				one = "k" + strconv.Itoa(r.IntN(6))
+			case "N", "-N":
+				one = word[:len(word)-1] + strconv.Itoa(r.IntN(200))
+			case "T":
+				one = strings.Repeat("t", 1+r.IntN(120))
+			}
+			words = append(words, one)
+		}
 	}
-	lines := []string{
-		"SET " + key() + " " + text(), "SET " + key() + " " + small(), "APPEND " + key() + " " + text(),
-		"INCR " + key(),
-		"SETRANGE " + key() + " " + small() + " " + text(), "GETDEL " + key(), "MSET " + key() + " a " +
-			key() + " " + text(),
-		"RPUSH " + key() + list(text), "LPUSH " + key() + list(small), "LPOP " + key() + " " + small(),
-		"RPOP " + key(),
-		"LTRIM " + key() + " " + small() + " -" + small(), "LINSERT " + key() + " BEFORE " + small() + " " +
-			text(),
-		"LREM " + key() + " 0 " + small(), "LSET " + key() + " 0 " + text(), "LMOVE " + key() + " " + key() +
-			" LEFT RIGHT",
-		"SADD " + key() + list(small), "SADD " + key() + list(text), "SREM " + key() + list(small), "SPOP " +
-			key() + " " + small(),
-		"SMOVE " + key() + " " + key() + " " + small(), "SUNIONSTORE " + key() + " " + key() + " " + key(),
-		"HSET " + key() + " " + small() + " " + text(), "HSET " + key() + " " + text() + " " + small(),
-		"HDEL " + key() + list(small),
-		"HINCRBY " + key() + " " + small() + " 7",
-		"ZADD " + key() + " " + small() + " " + text(), "ZADD " + key() + " 5 5 7 7 9 9", "ZREM " + key() +
-			list(text),
-		"ZREMRANGEBYRANK " + key() + " 0 " + small(), "ZUNIONSTORE " + key() + " 2 " + key() + " " + key(),
-		"ZPOPMIN " + key() + " " + small(),
-		"RL.ALLOW " + key() + " 1000 60s COST " + small(), "RL.ALLOW " + key() + " 1000 60s ALGO GCRA 5",
-		"RL.ALLOW " + key() + " 1000 60s ALGO FIXED",
-		"RL.ALLOW " + key() + " 1000 60s ALGO BUCKETS 10", "RL.RESET " + key(),
-		"DEL " + key(), "RENAME " + key() + " " + key(), "COPY " + key() + " " + key() + " REPLACE", "MOVE " +
-			key() + " 1", "SELECT 0", "SELECT 1",
-		"PEXPIRE " + key() + " " + small(), "PEXPIREAT " + key() + " 9223372036854775807", "PERSIST " + key(),
-		"SWAPDB 0 1",
-		"FLUSHDB", "EVAL redis.call('RPUSH',KEYS[1],ARGV[1]) 1 " + key() + " " + text(), "GET " + key(),
-		"TTL " + key(),
-	}
-	return lines[r.IntN(len(lines))]
+	return strings.Join(words, " ")
 }
 
 // TestMemoryComparisonFails checks that an uncounted change of a value is found.
@@ -216,9 +203,9 @@ func TestMemoryComparisonFails(t *testing.T) {
 	s := newSession(t, e)
 	do(s, "APPEND k abc")
 	e.EditUnseen("k", func(n *store.Node) { store.StringOf(n).Append(make([]byte, 1000)) })
-	counted, found := memoryOf(e)
+	counted, found := e.CountedMemory()
 	require.NotEqual(t, found, counted)
 	do(s, "APPEND k x")
-	counted, found = memoryOf(e)
+	counted, found = e.CountedMemory()
 	require.Equal(t, found, counted, "the next change makes up for it")
 }

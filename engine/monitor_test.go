@@ -54,7 +54,7 @@ func TestMonitorsSeeOneOrder(t *testing.T) {
 					do(s, "EXEC")
 				case 2:
 					const script = "redis.call('rpush', KEYS[1], ARGV[1]) redis.call('incr', KEYS[2])"
-					s.Do(words("EVAL", script, "2", "l", fmt.Sprint("n", c), name))
+					doWords(s, "EVAL", script, "2", "l", fmt.Sprint("n", c), name)
 				}
 			}
 		})

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
-	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store/effects"
 )
 
@@ -145,31 +144,5 @@ func TestEventsKeepOneOrderForAll(t *testing.T) {
 			continue
 		}
 		require.Equal(t, first, heard)
-	}
-}
-
-// TestHotCommandsDoNotAllocateWhileOthersListen turns notifications on, with no listener
-// on the channels of these keys.
-func TestHotCommandsDoNotAllocateWhileOthersListen(t *testing.T) {
-	for _, c := range hotCommands {
-		t.Run(c.name, func(t *testing.T) {
-			e, clock := newEngine(t, "--notify-keyspace-events", everyEvent)
-			s, l := newSession(t, e), newSession(t, e)
-			do(l, "SUBSCRIBE __keyspace@9__:k")
-			if c.setup != "" {
-				do(s, c.setup)
-			}
-			line := args(c.line)
-			out := make([]byte, 0, 4096)
-			call := func() {
-				clock.pass(1)
-				reply := s.Do(line)
-				out = resp.Append(out[:0], &reply, s.Proto())
-			}
-			for range 100 {
-				call()
-			}
-			require.Zero(t, testing.AllocsPerRun(2000, call))
-		})
 	}
 }

@@ -32,7 +32,7 @@ func BenchmarkLogged(b *testing.B) {
 				var out []byte
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					p.hands.us += 500
+					p.hands.us.Add(500)
 					call := lines[i%keys]
 					if log, ok := strings.CutPrefix(line, "ZADD"); ok && log != "" {
 						call[2] = strconv.AppendInt(call[2][:0], startNowMs+int64(i), 10)

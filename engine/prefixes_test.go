@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
-	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 )
 
 // prefixFull is the refusal of a call under "t:" with a limit of n keys.
@@ -68,7 +67,7 @@ func TestPrefixRefusesNewKeys(t *testing.T) {
 // TestPrefixLimitOfManyKeys sets a limit while there are many keys, and counts them in the steps of Tick.
 func TestPrefixLimitOfManyKeys(t *testing.T) {
 	pauses := 0
-	e, _ := newYieldingEngine(t, func() { pauses++ })
+	e, _ := newEngineWith(t, engine.Options{Pause: func() { pauses++ }})
 	s := newSession(t, e)
 	const keys = 50_000
 	for i := range keys {
@@ -102,33 +101,4 @@ func TestPrefixLimitOfManyKeys(t *testing.T) {
 	require.Equal(t, "[1 9 8 0 60000]", do(s, "RL.ALLOW t:new2 9 1m"))
 	require.NotContains(t, do(s, "INFO limiter"), "limiter_prefix")
 	require.Equal(t, "[rl-max-keys-per-prefix ]", do(s, "CONFIG GET rl-max-keys-per-prefix"))
-}
-
-// TestPrefixCountsWhatIsLoaded starts above the limit.
-func TestPrefixCountsWhatIsLoaded(t *testing.T) {
-	for name, directives := range map[string][]string{
-		"log":      always,
-		"commands": append([]string{"--aof-use-rdb-preamble", "no"}, always...),
-		"snapshot": {"--save", "3600 1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := crashdisk.New(1)
-			p := start(t, d.FS(), 0, directives...)
-			c := p.client(t)
-			c.do("SELECT 3")
-			for i := range 20 {
-				c.do(fmt.Sprintf("RL.ALLOW t:%d 9 1m", i))
-			}
-			require.NoError(t, p.Close())
-
-			directives = append([]string{"--rl-max-keys-per-prefix", "t:", "10"}, directives...)
-			p = start(t, d.FS(), 0, directives...)
-			c = p.client(t)
-			require.Equal(t, 20, keysUnder(t, p.Engine, "t:"))
-			c.do("SELECT 3")
-			require.Equal(t, "[1 9 7 0 60000]", c.do("RL.ALLOW t:1 9 1m"))
-			require.Equal(t, prefixFull(10), c.do("RL.ALLOW t:new 9 1m"))
-			require.NoError(t, p.Close())
-		})
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
 )
 
 // TestTickYieldsWhileKeysExpire checks that a Tick reclaims some hundreds of keys between
@@ -17,7 +19,8 @@ func TestTickYieldsWhileKeysExpire(t *testing.T) {
 		most = 512 + 2*64 // between two rests: a step of 64 is begun below 512, a group of keys is not cut
 	)
 	var seen func()
-	e, h := newYieldingEngine(t, func() { seen() }, "--hz", "100") // so that the sampler needs not yield
+	pause := func() { seen() }
+	e, h := newEngineWith(t, engine.Options{Pause: pause}, "--hz", "100") // the sampler needs not yield
 	s := newSession(t, e)
 	for i := range keys {
 		do(s, fmt.Sprint("SET k", i, " 1 PX 10"))

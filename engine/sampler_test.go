@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands/rl"
+	"github.com/zlimit/zlimit/engine"
 )
 
 func TestInfoLimiter(t *testing.T) {
@@ -82,7 +83,7 @@ func TestSampleInSteps(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rests, ticks := 0, 0
-			e, h := newYieldingEngine(t, func() { rests++ }, "--hz", strconv.Itoa(c.hz))
+			e, h := newEngineWith(t, engine.Options{Pause: func() { rests++ }}, "--hz", strconv.Itoa(c.hz))
 			s := newSession(t, e)
 			for i := range n {
 				do(s, fmt.Sprintf("SET k%d v%s", i, c.ttl))

@@ -14,7 +14,7 @@ import (
 func TestDebugClockHoldsAndResumes(t *testing.T) {
 	e, hands := newEngine(t, "--enable-debug-command", "yes")
 	s := newSession(t, e)
-	hands.us += 1234 // 1.234 ms
+	hands.us.Add(1234) // 1.234 ms
 	do(s, "DEBUG CLOCK FREEZE")
 	require.Equal(t, "[1700000000 1000]", do(s, "TIME"), "a whole millisecond")
 	hands.pass(60_000)

@@ -15,20 +15,6 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// newTimedEngine returns an engine in which commands take time: each reading of the
-// monotonic clock is step microseconds after the last one.
-func newTimedEngine(t *testing.T, step *int64, directives ...string) (*engine.Engine, *int64) {
-	t.Helper()
-	cfg := config.New()
-	require.NoError(t, cfg.ParseArgs(directives, nil))
-	us, readings := int64(0), new(int64)
-	c := clock.New(clock.Sources{
-		Monotonic: func() int64 { us += *step; *readings++; return us },
-		Wall:      func() int64 { return startNowMs * 1000 },
-	})
-	return engine.New(engine.Options{Config: cfg, Clock: c}), readings
-}
-
 // A connection is a session whose arguments stay, as a server's do.
 func newConnection(t *testing.T, e *engine.Engine) *engine.Session {
 	t.Helper()
@@ -50,8 +36,8 @@ func slowlog(s *engine.Session) string {
 // TestSlowCallIsBounded checks that a call is open until the next reading of the clock,
 // and is logged by then.
 func TestSlowCallIsBounded(t *testing.T) {
-	step := int64(1)
-	e, _ := newTimedEngine(t, &step, "--slowlog-log-slower-than", "5000")
+	e, h := newEngine(t, "--slowlog-log-slower-than", "5000")
+	h.step.Store(1)
 	s := newConnection(t, e)
 	for range 100 { // so that each command has been timed once
 		do(s, "set k v")
@@ -68,9 +54,9 @@ func TestSlowCallIsBounded(t *testing.T) {
 	timed := 0
 	for range 200 {
 		do(s, "set k v")
-		step = 6000
+		h.step.Store(6000)
 		s.EndCall()
-		step = 1
+		h.step.Store(1)
 		if got := slowlog(s); got == "" {
 			timed++ // one call in sixteen has ended before
 		} else {
@@ -89,9 +75,9 @@ func TestSlowCallIsBounded(t *testing.T) {
 		if next == "multi" {
 			do(s, "get k")
 		}
-		step = 6000
+		h.step.Store(6000)
 		s.EndCall()
-		step = 1
+		h.step.Store(1)
 		require.NotContains(t, slowlog(s), "echo", next)
 	}
 }
@@ -99,50 +85,50 @@ func TestSlowCallIsBounded(t *testing.T) {
 // TestShortThresholdsAreExact checks that below a millisecond the end of each call is
 // read, and that later work does not count.
 func TestShortThresholdsAreExact(t *testing.T) {
-	step := int64(1)
-	e, readings := newTimedEngine(t, &step, "--slowlog-log-slower-than", "999")
+	e, h := newEngine(t, "--slowlog-log-slower-than", "999")
+	h.step.Store(1)
 	s := newConnection(t, e)
 	do(s, "echo x")
 	for range 100 {
 		do(s, "echo x")
-		step = 5000
+		h.step.Store(5000)
 		s.EndCall()
-		step = 1
+		h.step.Store(1)
 	}
 	require.Empty(t, slowlog(s))
-	before := *readings
+	before := h.readings.Load()
 	do(s, "echo x")
-	require.Equal(t, before+2, *readings)
+	require.Equal(t, before+2, h.readings.Load())
 	do(s, "config set slowlog-log-slower-than 1000")
 	do(s, "slowlog len")
 	ends := int64(0)
 	for range 160 {
-		before = *readings
+		before = h.readings.Load()
 		do(s, "echo x")
-		ends += *readings - before - 1
+		ends += h.readings.Load() - before - 1
 	}
 	require.Less(t, ends, int64(40), "only the calls of the sample are read twice")
 	do(s, "config set slowlog-log-slower-than -1")
 	s.EndCall()
 	do(s, "echo x")
-	before = *readings
+	before = h.readings.Load()
 	s.EndCall()
-	require.Equal(t, before, *readings, "nothing is open while the log is off")
+	require.Equal(t, before, h.readings.Load(), "nothing is open while the log is off")
 }
 
 // TestCallsWithoutConnection: arguments that do not stay end the call at once; the program
 // that runs the engine is measured where a call could be slow.
 func TestCallsWithoutConnection(t *testing.T) {
-	step := int64(1)
-	e, readings := newTimedEngine(t, &step)
+	e, h := newEngine(t)
+	h.step.Store(1)
 	other, owner := newSession(t, e), e.NewSession(engine.Peer{Owner: true})
 	defer owner.Close()
 	count := func(s *engine.Session, line string) int64 {
 		least := int64(1 << 60)
 		for range 50 { // of which some are in the sample
-			before := *readings
+			before := h.readings.Load()
 			do(s, line)
-			least = min(least, *readings-before)
+			least = min(least, h.readings.Load()-before)
 		}
 		return least
 	}
@@ -151,9 +137,9 @@ func TestCallsWithoutConnection(t *testing.T) {
 	require.EqualValues(t, 2, count(owner, "set k v"))
 	do(owner, "config set slowlog-log-slower-than 999")
 	require.EqualValues(t, 2, count(owner, "echo x"))
-	step = 5000
+	h.step.Store(5000)
 	require.Equal(t, "OK", do(owner, "set k v"))
-	step = 1
+	h.step.Store(1)
 	require.Equal(t, "set:5000", slowlog(owner))
 	require.EqualValues(t, 1, e.Facts().SlowLog.Total())
 }

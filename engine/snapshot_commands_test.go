@@ -1,11 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -13,8 +11,8 @@ import (
 
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/scenario"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/words"
 )
 
 // transcriptCases are the commands of the server's transcripts; their replies are not
@@ -23,7 +21,7 @@ const transcriptCases = "../server/testdata/transcripts/*.cases"
 
 // moreCases change keys by commands that Redis does not have, and by those that fail in
 // the transcripts.
-const moreCases = `
+const moreCases = `== more
 RL.ALLOW l 5 1m COST 2
 RL.ALLOW l 5 1m
 RL.REFUND l 1
@@ -54,57 +52,6 @@ ZREMRANGEBYLEX z [a [b
 INCREX i
 INCREX i
 `
-
-// A commandLine is what one connection sends, or a movement of the clock.
-type commandLine struct {
-	conn  string
-	args  []string
-	setMs int64 // 0: no
-	addMs int64
-	fresh bool // the server begins anew
-}
-
-func commandLines(t *testing.T, text string) (out []commandLine) {
-	conn := ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		word, rest, _ := strings.Cut(line, " ")
-		switch word {
-		case "", "#":
-		case "==":
-			conn = ""
-			out = append(out, commandLine{fresh: true})
-		case "@conn":
-			conn = rest
-		case "@clock", "@advance":
-			ms, err := strconv.ParseInt(rest, 10, 64)
-			require.NoError(t, err)
-			if word == "@clock" {
-				out = append(out, commandLine{setMs: ms})
-			} else {
-				out = append(out, commandLine{addMs: ms})
-			}
-		case "@resp", "@redis", "@blocked", "@reply", "@raw", "@closed":
-		default:
-			switch word {
-			case "@mask", "@masked", "@unordered":
-				_, line, _ = strings.Cut(rest, ") ")
-			case "@noreply":
-				line = rest
-			}
-			split, ok := words.Split([]byte(line), nil)
-			require.True(t, ok, line)
-			if len(split) > 0 {
-				args := make([]string, len(split))
-				for i, w := range split {
-					args[i] = string(w)
-				}
-				out = append(out, commandLine{conn: conn, args: args})
-			}
-		}
-	}
-	return out
-}
 
 // A snapshotPlayer runs command lines, each writing one during a snapshot that began
 // before it.
@@ -138,8 +85,8 @@ func (p *snapshotPlayer) session(conn string) *Session {
 	return s
 }
 
-func (p *snapshotPlayer) run(l commandLine) error {
-	s := p.session(l.conn)
+func (p *snapshotPlayer) run(conn string, args ...[]byte) error {
+	s := p.session(conn)
 	if b := s.Blocked(); b != nil {
 		if !b.Over() {
 			return nil
@@ -148,10 +95,6 @@ func (p *snapshotPlayer) run(l commandLine) error {
 	}
 	if s.Closing() {
 		return nil
-	}
-	args := make([][]byte, len(l.args))
-	for i := range args {
-		args[i] = []byte(l.args[i])
 	}
 	e := p.engine
 	cmd := e.table.Lookup(args[0])
@@ -184,31 +127,37 @@ func (p *snapshotPlayer) run(l commandLine) error {
 	case twice != nil:
 		return twice
 	case diff != "":
-		return fmt.Errorf("%q: %s", l.args, diff)
+		return fmt.Errorf("%q: %s", args, diff)
 	case sn.Unpreserved() > 0:
-		return fmt.Errorf("%q: late", l.args)
+		return fmt.Errorf("%q: late", args)
 	}
 	return nil
 }
 
 // unplayable reports whether a command waits forever or ends the test.
-func unplayable(args []string) bool {
-	return strings.EqualFold(args[0], "shutdown") || strings.EqualFold(args[0], "debug") ||
-		slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "while ") })
+func unplayable(args [][]byte) bool {
+	name := strings.ToLower(string(args[0]))
+	return name == "shutdown" || name == "debug" ||
+		slices.ContainsFunc(args, func(a []byte) bool { return bytes.Contains(a, []byte("while ")) })
 }
 
-func (p *snapshotPlayer) play(t *testing.T, text string) {
-	p.begin()
-	for _, l := range commandLines(t, text) {
-		switch {
-		case l.fresh:
-			p.begin()
-		case l.setMs != 0:
-			p.us = max(p.us, l.setMs*1000)
-		case l.addMs != 0:
-			p.us += l.addMs * 1000
-		case !unplayable(l.args):
-			require.NoError(t, p.run(l))
+func (p *snapshotPlayer) play(t *testing.T, f scenario.File) {
+	for _, s := range f.Sections {
+		p.begin()
+		conn := ""
+		for _, step := range s.Steps {
+			switch step.Action {
+			case scenario.Conn:
+				conn = step.Text
+			case scenario.Clock:
+				p.us = max(p.us, step.Value*1000)
+			case scenario.Advance:
+				p.us += step.Value * 1000
+			case scenario.Command:
+				if !unplayable(step.Args) {
+					require.NoError(t, p.run(conn, step.Args...))
+				}
+			}
 		}
 	}
 }
@@ -220,20 +169,21 @@ func (p *snapshotPlayer) play(t *testing.T, text string) {
 func TestNoCommandGoesPastASnapshot(t *testing.T) {
 	p := &snapshotPlayer{changed: map[string]bool{}}
 	defer func() { p.end() }()
-	files, err := filepath.Glob(transcriptCases)
+	files, err := scenario.Glob(transcriptCases)
 	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		require.NoError(t, err)
-		p.play(t, string(text))
+	more, err := scenario.Read(moreCases)
+	require.NoError(t, err)
+	for _, f := range append(files, more) {
+		p.play(t, f)
 	}
-	p.play(t, moreCases)
 	payload := strings.Clone(send(p.session(""), "DUMP", "i").Str())
-	require.NoError(t, p.run(commandLine{args: []string{"RESTORE", "restored", "0", payload}}))
-	require.NoError(t,
-		p.run(commandLine{args: []string{"RESTORE-ASKING", "restored", "0", payload, "REPLACE"}}))
-	require.NoError(t, p.run(commandLine{args: []string{"RESTORE-ASKING", "again", "0", payload}}))
+	for _, line := range []string{
+		"RESTORE restored 0 ?", "RESTORE-ASKING restored 0 ? REPLACE", "RESTORE-ASKING again 0 ?",
+	} {
+		args := fields(line)
+		args[3] = []byte(payload)
+		require.NoError(t, p.run("", args...))
+	}
 	var never []string
 	for _, cmd := range p.engine.table.All() {
 		if cmd.Is(commands.Write) && len(cmd.Keys) > 0 && !p.changed[cmd.Name] {
@@ -249,7 +199,7 @@ func TestMissingHookIsDetected(t *testing.T) {
 	p := &snapshotPlayer{changed: map[string]bool{}}
 	p.begin()
 	defer func() { p.end() }()
-	require.NoError(t, p.run(commandLine{args: []string{"RPUSH", "k", "a"}}))
+	require.NoError(t, p.run("", fields("RPUSH k a")...))
 	p.engine.table.Lookup([]byte("rpush")).Reads = func([][]byte) bool { return true }
-	require.Error(t, p.run(commandLine{args: []string{"RPUSH", "k", "b"}}))
+	require.Error(t, p.run("", fields("RPUSH k b")...))
 }

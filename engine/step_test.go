@@ -18,9 +18,9 @@ func TestKeysLetsOthersRun(t *testing.T) {
 	const keys = 20_000
 	var other *engine.Session
 	var during []string
-	e, _ := newYieldingEngine(t, func() {
+	e, _ := newEngineWith(t, engine.Options{Pause: func() {
 		during = append(during, do(other, fmt.Sprintf("SET new:%d 1", len(during))))
-	})
+	}})
 	other = newSession(t, e)
 	for i := range keys {
 		do(other, fmt.Sprintf("SET key:%d 1", i))
