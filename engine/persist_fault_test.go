@@ -102,7 +102,7 @@ func TestWaitAOFSurvivesFaults(t *testing.T) {
 	full(d, crashdisk.Write, "incr")
 	c.do("SET k w")
 	require.Error(t, c.WaitDurable())
-	require.Error(t, p.Figures().Storage.LogErr)
+	require.Error(t, p.Facts().Storage().LogErr)
 	c.Do(args("WAITAOF 1 0 0"))
 	require.NotNil(t, c.Blocked())
 	d.Hook(nil)
