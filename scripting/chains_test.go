@@ -14,94 +14,21 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A chain is a construct that repeats link n times between head and tail, and
-// closing, if any, as often.
+// A chain is a construct that repeats link n times between head and middle, and closing as often before tail.
+// testdata/sources/chains.txt has those that C Lua reads in a loop, at any length, and those that nest, up to 200
+// levels.
 type chain struct{ name, head, link, middle, closing, tail string }
 
 func (c chain) source(n int) string {
 	return c.head + strings.Repeat(c.link, n) + c.middle + strings.Repeat(c.closing, n) + c.tail
 }
 
-// chains are the constructs that C Lua reads in a loop, at any length, and
-// those that nest, up to 200 levels.
-var chains = []chain{
-	{"add", "local x=1 return x", "+x", "", "", ""},
-	{"add of constants", "return 1", "+1", "", "", ""},
-	{"add of fields", "local t={x=1} return t.x", "+t.x", "", "", ""},
-	{"add of calls", "local function f() return 1 end return f()", "+f()", "", "", ""},
-	{"add of keys", "local x=#KEYS return x", "+#KEYS", "", "", ""},
-	{"add and subtract", "local x=1 return x", "+x-2", "", "", ""},
-	{"add of a string", "local x='1' return x", "+x", "", "", ""},
-	{"add of nil", "local x local y=1 return y", "+y", "", "", "+x"},
-	{"add to nil", "local x return x", "+1", "", "", ""},
-	{
-		"add of metamethods",
-		"local t,n n=0 t=setmetatable({},{__add=function(a,b) n=n+1 return a end}) local u=t", "+1", "", "",
-		" return n",
-	},
-	{"subtract", "local x=1 return x", "-x", "", "", ""},
-	{"multiply", "local x=1 return x", "*x", "", "", ""},
-	{"divide", "local x=1 return x", "/x", "", "", ""},
-	{"modulo", "local x=1 return x", "%x", "", "", ""},
-	{"power", "local x=1 return x", "^x", "", "", ""},
-	{"concatenation", "local x='a' return #(x", "..x", "", "", ")"},
-	{"concatenation of constants", "return #('x'", "..'x'", "", "", ")"},
-	{"equal", "local x=1 return x", "==x", "", "", ""},
-	{"not equal", "local x=1 return x", "~=x", "", "", ""},
-	{"less", "local x=1 return x", "<x", "", "", ""},
-	{"and", "local x=1 return x", " and x", "", "", ""},
-	{"and of comparisons", "local x=1 return x==1", " and x==1", "", "", ""},
-	{"or", "local x=1 return x", " or x", "", "", ""},
-	{"or of falsehood", "local x=false return x", " or x", "", "", " or 7"},
-	{"and, or", "local x=1 return x", " and x or x", "", "", ""},
-	{"if and", "local x=1 if x", " and x", "", "", " then return 1 end return 2"},
-	{"not", "local x=1 return ", "not ", "", "", "x"},
-	{"minus", "local x=1 return ", "- ", "", "", "x"},
-	{"length", "local x='a' return ", "#", "", "", "x"},
-	{"calls", "local f f=function() return f end return type(f", "()", "", "", ")"},
-	{"calls with a string", "local f f=function() return f end return type(f", "''", "", "", ")"},
-	{"calls of nil", "local f=function() end return f", "()", "", "", ""},
-	{"call statement", "local f f=function() return f end f", "()", "", "", " return 1"},
-	{"fields", "local a={} a.b=a return type(a", ".b", "", "", ")"},
-	{"fields of nil", "local a={} return a", ".b", "", "", ""},
-	{"fields assigned", "local a={} a.b=a a", ".b", "", "", ".c=7 return a.c"},
-	{
-		"fields of a function's name", "local a={} a.b=a function a", ".b", "", "",
-		".c() return 7 end return a.c()",
-	},
-	{"indexes", "local a={} a[1]=a return type(a", "[1]", "", "", ")"},
-	{"methods", "local a={} a.b=function(s) return s end return type(a", ":b()", "", "", ")"},
-	{"methods of a string", "local s='x' return s", ":upper()", "", "", ""},
-	{
-		"fields, indexes, methods", "local a={} a.b=a a.f=function() return a end a[1]=a return type(a",
-		".b[1]:f()", "", "", ")",
-	},
-	{"elseif", "local x=1 if x==2 then return 2 ", "elseif x==2 then return 3 ", "", "", "else return 4 end"},
-	{
-		"elseif without else", "local x=1 if x==2 then return 2 ", "elseif x==2 then return 3 ", "", "",
-		"end return 5",
-	},
-	{"parentheses", "local x=1 return ", "(", "x", ")", ""},
-	{"nested concatenation", "local x='a' return #(", "(x..", "x", ")", ")"},
-	{"nested indexes", "local a={} a[1]=1 return ", "a[", "1", "]", ""},
-	{"nested calls", "local f=function(x) return x end return ", "f(", "1", ")", ""},
-	{"nested tables", "return type(", "{", "", "}", ")"},
-	{"nested keys", "return type({", "[{", "", "}]=1", "})"},
-	{"nested functions", "return type(", "function() return ", "1", " end", ")"},
-	{"nested function statements", "", "local function f() ", "", "end ", "return 1"},
-	{"nested if", "", "if true then ", "return 1 ", "end ", ""},
-	{"nested else", "local x=1 ", "if x==2 then return 1 else ", "return 2 ", "end ", ""},
-	{"nested do", "", "do ", "return 1 ", "end ", ""},
-	{"nested while", "", "while true do ", "return 1 ", "end ", ""},
-	{"nested for", "", "for i=1,1 do ", "local z=1 ", "end ", "return 1"},
-	{"nested repeat", "", "repeat ", "local z=1 ", "until true ", "return 1"},
-	{"statements", "local x=0 ", "x=x+1 ", "", "", "return x"},
-	{"elements", "return #{1", ",1", "", "", "}"},
-	{"arguments", "return select('#',1", ",1", "", "", ")"},
-	{"results", "local function f() return 1", ",1", "", "", " end return select('#',f())"},
-	{"targets", "local a a", ",a", "", "", "=1 return a"},
-	{"targets in a function", "local a local function f() if 1 then a", ",a", "", "", "=1 end end return 1"},
-	{"locals", "", "local a=1 ", "", "", "return 1"},
+func readChains(t *testing.T) (all []chain) {
+	for _, s := range sources(t, "chains") {
+		f := append(strings.Split(s.text, "|"), "", "", "")
+		all = append(all, chain{s.name, f[0], f[1], f[2], f[3], f[4]})
+	}
+	return all
 }
 
 // lengths are close to the limits, and beyond them.
@@ -137,6 +64,7 @@ func TestChains(t *testing.T) {
 		recorded[name], err = strconv.Unquote(reply)
 		require.NoError(t, err)
 	}
+	chains := readChains(t)
 	require.Len(t, recorded, len(chains)*len(lengths))
 	e, c := newTestEngine(t)
 	for _, ch := range chains {
@@ -157,7 +85,7 @@ func TestChains(t *testing.T) {
 func recordAllChains(t *testing.T) {
 	client := dialRedis(t, *recordChains)
 	var b strings.Builder
-	for _, ch := range chains {
+	for _, ch := range readChains(t) {
 		for _, n := range lengths {
 			fmt.Fprintf(&b, "%s %d: %q\n", ch.name, n, client.call(t, evalArgs(ch.source(n))))
 		}
@@ -172,7 +100,7 @@ func TestLongestChains(t *testing.T) {
 		t.Skip("a single goroutine compiles them, for a minute under the race detector")
 	}
 	e, c := newTestEngine(t)
-	for _, ch := range chains {
+	for _, ch := range readChains(t) {
 		for _, n := range []int{20000 + 2, 20 * 20000} {
 			reply := evaluate(e, c, resp.RESP2, evalArgs(ch.source(n)))
 			require.NotEmpty(t, reply, ch.name)

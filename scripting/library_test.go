@@ -90,8 +90,8 @@ func TestLibrariesAreIsolated(t *testing.T) {
 	want := evaluate(e, c, resp.RESP2, evalArgs(probe))
 	mustLoad(t, e, c, "a",
 		"redis.register_function('a', function(k, a) local t = loadstring(a[1]) return {pcall(t)} end)")
-	for _, source := range intruders {
-		doCommand(e, c, "FCALL", "a", "0", source)
+	for _, s := range sources(t, "intruders") {
+		doCommand(e, c, "FCALL", "a", "0", s.text)
 	}
 	require.Equal(t, want, evaluate(e, c, resp.RESP2, evalArgs(probe)))
 	mustLoad(t, e, c, "b",

@@ -63,6 +63,27 @@ func writeRecordings(t testing.TB, path string, all []recording) {
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(texts, caseSeparator)+"\n"), 0o644))
 }
 
+// A source is a script of a file in testdata/sources, in which a line is NAME: SCRIPT, or a tab and another
+// script of the same name.
+type source struct{ name, text string }
+
+func sources(t testing.TB, file string) (all []source) {
+	data, err := os.ReadFile("testdata/sources/" + file + ".txt")
+	require.NoError(t, err)
+	name := ""
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(data), "\n"), "\n") {
+		text, more := strings.CutPrefix(line, "\t")
+		if !more {
+			name, text, _ = strings.Cut(line, ":")
+			text = strings.TrimPrefix(text, " ")
+		}
+		if text != "" {
+			all = append(all, source{name, text})
+		}
+	}
+	return all
+}
+
 // evalArgs returns the arguments for a recorded script.
 func evalArgs(source string) [][]byte {
 	return [][]byte{[]byte("EVAL"), []byte(source), []byte("1"), []byte("k"), []byte("a1"), []byte("a2")}
