@@ -205,6 +205,17 @@ func TestGreeting(t *testing.T) {
 	require.Equal(t, "*5", p.dial(t).ask(t, "RL.ALLOW user:42 100 1m"))
 }
 
+// TestHelpIsNarrow checks the width of the help text, but for a line with one long value.
+func TestHelpIsNarrow(t *testing.T) {
+	var out strings.Builder
+	require.Zero(t, run([]string{"--help"}, nil, &out, io.Discard))
+	for line := range strings.Lines(out.String()) {
+		if !strings.HasPrefix(line, "  --client-output-buffer-limit") {
+			require.LessOrEqual(t, len(line)-1, columns, line)
+		}
+	}
+}
+
 func TestSignalFinishesCommands(t *testing.T) {
 	t.Parallel()
 	for _, s := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
@@ -247,42 +258,6 @@ func TestSignalFinishesCommands(t *testing.T) {
 	}
 }
 
-func TestShutdown(t *testing.T) {
-	t.Parallel()
-	for _, command := range []string{"SHUTDOWN", "SHUTDOWN NOSAVE", "shutdown nosave now force"} {
-		args, _ := anyPort(t)
-		p := start(t, args...)
-		c := p.dial(t)
-		c.send(t, "SET a 1\r\n"+command+"\r\nSET a 2\r\n")
-		rest, err := io.ReadAll(c.r)
-		require.NoError(t, err)
-		require.Equal(t, "+OK\r\n", string(rest))
-		code, said := p.wait(t)
-		require.Zero(t, code)
-		require.Contains(t, said, `"SHUTDOWN: finishing the commands under way"`)
-	}
-}
-
-// TestSecondSignal checks that an endless script does not prevent exit at a second
-// signal.
-func TestSecondSignal(t *testing.T) {
-	t.Parallel()
-	args, _ := anyPort(t)
-	p := start(t, args...)
-	c := p.dial(t)
-	require.Equal(t, "+PONG", c.ask(t, "PING"))
-	c.send(t, "EVAL \"while true do end\" 0\r\n")
-	p.signal(t, syscall.SIGTERM)
-	line, err := p.stdout.ReadString('\n')
-	require.NoError(t, err)
-	require.Contains(t, line, "terminated: finishing the commands under way")
-	p.signal(t, syscall.SIGTERM)
-	code, _ := p.wait(t)
-	require.Equal(t, 1, code)
-	require.Equal(t, "zlimit-server: terminated once more: ended before all commands were finished\n",
-		p.stderr.String())
-}
-
 // TestSignalWaitsForReplicas checks that a signal waits for a replica, until SHUTDOWN
 // ABORT or a second signal.
 func TestSignalWaitsForReplicas(t *testing.T) {
@@ -293,22 +268,13 @@ func TestSignalWaitsForReplicas(t *testing.T) {
 	replica.send(t, "PSYNC ? -1\r\n")
 	require.Contains(t, replica.line(t), "+FULLRESYNC")
 	require.Equal(t, "+OK", c.ask(t, "SET a 1"))
-	said := func(want string) {
-		for {
-			line, err := p.stdout.ReadString('\n')
-			require.NoError(t, err)
-			if strings.Contains(line, want) {
-				return
-			}
-		}
-	}
 	p.signal(t, syscall.SIGTERM)
-	said("waiting for replicas before the shutdown")
+	p.awaitLine(t, "waiting for replicas before the shutdown")
 	require.Equal(t, "+OK", c.ask(t, "SHUTDOWN ABORT"))
-	said("terminated: the server goes on")
+	p.awaitLine(t, "terminated: the server goes on")
 	require.Equal(t, "+OK", c.ask(t, "SET a 2"))
 	p.signal(t, syscall.SIGTERM)
-	said("waiting for replicas before the shutdown")
+	p.awaitLine(t, "waiting for replicas before the shutdown")
 	p.signal(t, os.Interrupt)
 	code, rest := p.wait(t)
 	require.Zero(t, code)
@@ -336,89 +302,6 @@ func TestSurvivesLossOfTerminalAndLog(t *testing.T) {
 	q.signal(t, syscall.SIGTERM)
 	_ = q.cmd.Wait()
 	require.Zero(t, q.cmd.ProcessState.ExitCode(), q.cmd.ProcessState)
-}
-
-func TestPortInUse(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	require.Equal(t,
-		"zlimit-server: port "+port+" is in use (127.0.0.1:"+port+"): stop what listens there, or choose "+
-			"another with --port\n",
-		requireFails(t, "--bind", "127.0.0.1", "--port", port))
-}
-
-func TestWrongDirectives(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "z.conf")
-	require.NoError(t, os.WriteFile(file, []byte("# mine\nport 0\n\nmaxclient 5\n"), 0o600))
-	for _, c := range []struct {
-		args []string
-		want []string
-	}{
-		{
-			[]string{file},
-			[]string{"at line 4\n", ">>> 'maxclient 5'\n", "Bad directive or wrong number of arguments\n"},
-		},
-		{
-			[]string{"--port", "0", "--nonsense", "yes"},
-			[]string{">>> 'nonsense \"yes\"'\n", "Bad directive or wrong number of arguments\n"},
-		},
-		{
-			[]string{"--port", "many"},
-			[]string{">>> 'port \"many\"'\n", "argument couldn't be parsed into an integer\n"},
-		},
-		{
-			[]string{"--port", "65536"},
-			[]string{">>> 'port \"65536\"'\n", "argument must be between 0 and 65535"},
-		},
-		{[]string{"--cluster-enabled", "yes"}, []string{"zlimit is not a cluster node"}},
-		{
-			[]string{filepath.Join(t.TempDir(), "none.conf")},
-			[]string{"none.conf", "No such file or directory\n"},
-		},
-		{
-			[]string{"--port", "0"},
-			[]string{"zlimit-server: nothing to listen on: port and tls-port are 0, and none of port-file, " +
-				"ready-line and unixsocket is set\n"},
-		},
-		{
-			[]string{"--bind", "127.0.0.1", "--port", "0", "--port-file", "no/such/place"},
-			[]string{"zlimit-server: cannot write port-file: "},
-		},
-		{[]string{"--logfile", "no/such/place"}, []string{"zlimit-server: cannot open logfile: "}},
-	} {
-		stderr := requireFails(t, c.args...)
-		for _, want := range c.want {
-			require.Contains(t, stderr, want, c.args)
-		}
-	}
-}
-
-func TestHelpAndVersion(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--help"}, `^Usage: zlimit-server `},
-		{[]string{"-h"}, `(?s)\n  --maxclients 10000\n.*\n  --requirepass ""\n`},
-		{[]string{"--version"}, `^zlimit-server [\d.]+, as redis-server 7\.0\.15\n$`},
-		{[]string{"-v"}, `^zlimit-server [\d.]+, as redis-server 7\.0\.15\n$`},
-	} {
-		p := startAsync(t, c.args...)
-		code, said := p.wait(t)
-		require.Zero(t, code)
-		require.Regexp(t, c.want, said)
-		require.Empty(t, p.stderr.String())
-		for line := range strings.Lines(said) {
-			if !strings.HasPrefix(line, "  --client-output-buffer-limit") { // one long value
-				require.LessOrEqual(t, len(line)-1, columns, line)
-			}
-		}
-	}
 }
 
 func TestFileAndFlags(t *testing.T) {
@@ -461,34 +344,6 @@ func TestFileAndFlags(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "pid"))
 }
 
-func TestStandardInput(t *testing.T) {
-	t.Parallel()
-	args, _ := anyPort(t)
-	p := prepare(t, append([]string{"-"}, args...)...)
-	p.cmd.Stdin = strings.NewReader("maxclients 11\nrequirepass \"from stdin\"\n")
-	p.run(t)
-	p.readGreeting(t, p.stdout)
-	c := p.dial(t)
-	require.Equal(t, "+OK", c.ask(t, `AUTH "from stdin"`))
-	c.send(t, "SHUTDOWN\r\n")
-	code, _ := p.wait(t)
-	require.Zero(t, code)
-}
-
-func TestRequirePass(t *testing.T) {
-	t.Parallel()
-	args, _ := anyPort(t)
-	p := start(t, append(args, "--requirepass", "secret")...)
-	require.Contains(t, p.first, "redis-cli -p "+p.port+" --askpass RL.ALLOW")
-	require.NotContains(t, p.first, "secret")
-	c := p.dial(t)
-	require.Equal(t, "-NOAUTH Authentication required.", c.ask(t, "PING"))
-	require.Equal(t, "-NOAUTH Authentication required.", c.ask(t, "SHUTDOWN"))
-	require.Equal(t, "-WRONGPASS invalid username-password pair or user is disabled.", c.ask(t, "AUTH wrong"))
-	require.Equal(t, "+OK", c.ask(t, "AUTH secret"))
-	require.Equal(t, "+PONG", c.ask(t, "PING"))
-}
-
 func TestUnixSocketOnly(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "zlimit") // short, because a socket's path must be
@@ -501,35 +356,4 @@ func TestUnixSocketOnly(t *testing.T) {
 	code, _ := p.wait(t)
 	require.Zero(t, code)
 	require.NoFileExists(t, filepath.Join(dir, "s"))
-}
-
-// TestCheckFiles checks that sound files exit with 0 and damaged ones with 1, and that
-// --fix repairs a truncated log.
-func TestCheckFiles(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	aof, rdb := filepath.Join(dir, "a.aof"), filepath.Join(dir, "d.rdb")
-	sound := "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n"
-	require.NoError(t, os.WriteFile(aof, []byte(sound+"*2\r\n$3\r\nDE"), 0o600))
-	require.NoError(t, os.WriteFile(rdb, []byte("REDIS0010 and nonsense"), 0o600))
-	for _, c := range []struct {
-		args []string
-		code int
-	}{
-		{[]string{"--check-aof", aof}, 1},
-		{[]string{"--check-aof", aof, "--fix"}, 0},
-		{[]string{"--check-aof", aof}, 0},
-		{[]string{"--check-rdb", rdb}, 1},
-		{[]string{"--check-rdb", filepath.Join(dir, "none")}, 1},
-		{[]string{"--check-aof"}, 1},
-		{[]string{"--check-rdb", rdb, "--fix"}, 1},
-	} {
-		var out, errs strings.Builder
-		require.Equal(t, c.code, run(c.args, strings.NewReader(""), &out, &errs), "%v\n%s%s", c.args, &out,
-			&errs)
-		require.NotEmpty(t, out.String()+errs.String())
-	}
-	text, err := os.ReadFile(aof)
-	require.NoError(t, err)
-	require.Equal(t, sound, string(text))
 }

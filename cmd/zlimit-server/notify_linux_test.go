@@ -74,33 +74,6 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestNotifyNobody checks that a server runs whose supervisor is not there.
-func TestNotifyNobody(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ supervised, socket, warning string }{
-		{"no", "relative", ""},
-		{"auto", "", ""},
-		{"systemd", "", "NOTIFY_SOCKET is not set"},
-		{"systemd", "relative", "must be an absolute path"},
-		{"systemd", "/no/such/socket", "no such file or directory"},
-	} {
-		args, _ := anyPort(t)
-		p := prepare(t, append(args, "--supervised", c.supervised)...)
-		p.cmd.Env = append(os.Environ(), "NOTIFY_SOCKET="+c.socket)
-		p.run(t)
-		first, err := p.stdout.ReadString('\n')
-		require.NoError(t, err)
-		p.signal(t, syscall.SIGTERM)
-		code, said := p.wait(t)
-		require.Zero(t, code)
-		if c.warning == "" {
-			require.NotContains(t, first+said, "supervisor", "%+v", c)
-		} else {
-			require.Contains(t, first+said, c.warning, "%+v", c)
-		}
-	}
-}
-
 // TestNotifyFullSocket checks that a supervisor which does not read delays no more
 // than notifyTimeout.
 func TestNotifyFullSocket(t *testing.T) {

@@ -82,31 +82,3 @@ func freePort(t *testing.T) string {
 	require.NoError(t, err)
 	return ""
 }
-
-func TestWrongStartOfTLS(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for _, row := range []struct {
-		args []string
-		want string
-	}{
-		{nil, "zlimit-server: tls-port needs tls-cert-file\n"},
-		{
-			[]string{"--tls-cert-file", dir, "--tls-key-file", "k", "--tls-auth-clients", "no"},
-			"zlimit-server: tls-cert-file " + dir + ": is a directory\n",
-		},
-		{
-			[]string{"--tls-cert-file", dir + "/none", "--tls-key-file", "k", "--tls-auth-clients", "no"},
-			"zlimit-server: tls-cert-file " + dir + "/none: no such file or directory\n",
-		},
-	} {
-		require.Equal(t, row.want, requireFails(t, append([]string{"--tls-port", "1"}, row.args...)...))
-	}
-}
-
-func TestWrongRename(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "*** FATAL CONFIG FILE ERROR (zlimit) ***\nReading the configuration file, at line 2\n"+
-		">>> 'rename-command \"nosuch\" \"x\"'\nNo such command in rename-command\n",
-		requireFails(t, "--rename-command", "nosuch", "x"))
-}
