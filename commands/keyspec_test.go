@@ -27,75 +27,40 @@ func texts(args [][]byte) []string {
 }
 
 func TestAppendKeys(t *testing.T) {
+	long := strings.Repeat("a", 2000) + " " + strings.Repeat("b", 512)
 	for _, c := range []struct {
-		name  string
-		specs []KeySpec
-		call  []string
-		want  []string
+		name       string
+		specs      []KeySpec
+		call, want string
 	}{
-		{"no key", nil, []string{"ping", "a"}, []string{}},
-		{"one", []KeySpec{key(1, "")}, []string{"get", "a"}, []string{"a"}},
-		{"of a subcommand", []KeySpec{key(2, "")}, []string{"object", "encoding", "a"}, []string{"a"}},
-		{"two", []KeySpec{key(1, ""), key(2, "")}, []string{"rename", "a", "b"}, []string{"a", "b"}},
-		{"all", []KeySpec{keys(1, "")}, []string{"del", "a", "b", "c"}, []string{"a", "b", "c"}},
-		{"every second", []KeySpec{keys(2, "")}, []string{"mset", "a", "1", "b", "2"}, []string{"a", "b"}},
+		{"no key", nil, "ping a", ""},
+		{"one", []KeySpec{key(1, "")}, "get a", "a"},
+		{"of a subcommand", []KeySpec{key(2, "")}, "object encoding a", "a"},
+		{"two", []KeySpec{key(1, ""), key(2, "")}, "rename a b", "a b"},
+		{"all", []KeySpec{keys(1, "")}, "del a b c", "a b c"},
+		{"every second", []KeySpec{keys(2, "")}, "mset a 1 b 2", "a b"},
+		{"every second, one short", []KeySpec{keys(2, "")}, "mset a 1 b", "a b"},
+		{"all but the last", []KeySpec{{First: 1, Last: -2, Step: 1}}, "blpop a b 0", "a b"},
+		{"a few", []KeySpec{{First: 1, Last: 1, Step: 1}}, "x a b c", "a b"},
+		{"a few, not all there", []KeySpec{{First: 1, Last: 5, Step: 1}}, "x a b", "a b"},
+		{"counted", []KeySpec{CountedKeys(2, "")}, "eval s 2 a b c", "a b"},
+		{"counted in steps", []KeySpec{{First: 1, Step: 2, KeyNum: true}}, "x 2 a 1 b 2 c", "a b"},
+		{"one that stands nowhere", derivedKeys(), "rl.settle a b 1", "a a:hold:b"},
 		{
-			"every second, one short",
-			[]KeySpec{keys(2, "")},
-			[]string{"mset", "a", "1", "b"},
-			[]string{"a", "b"},
+			"by a long id", derivedKeys(), "rl.settle " + long + " 1",
+			long[:2000] + " " + strings.Replace(long, " ", ":hold:", 1),
 		},
-		{
-			"all but the last",
-			[]KeySpec{{First: 1, Last: -2, Step: 1}},
-			[]string{"blpop", "a", "b", "0"},
-			[]string{"a", "b"},
-		},
-		{"a few", []KeySpec{{First: 1, Last: 1, Step: 1}}, []string{"x", "a", "b", "c"}, []string{"a", "b"}},
-		{
-			"a few, not all there",
-			[]KeySpec{{First: 1, Last: 5, Step: 1}},
-			[]string{"x", "a", "b"},
-			[]string{"a", "b"},
-		},
-		{
-			"counted",
-			[]KeySpec{CountedKeys(2, "")},
-			[]string{"eval", "s", "2", "a", "b", "c"},
-			[]string{"a", "b"},
-		},
-		{
-			"counted in steps",
-			[]KeySpec{{First: 1, Step: 2, KeyNum: true}},
-			[]string{"x", "2", "a", "1", "b", "2", "c"},
-			[]string{"a", "b"},
-		},
-		{
-			"one that stands nowhere", derivedKeys(),
-			[]string{"rl.settle", "a", "b", "1"},
-			[]string{"a", "a:hold:b"},
-		},
-		{
-			"by a long id", derivedKeys(),
-			[]string{"rl.settle", strings.Repeat("a", 2000), strings.Repeat("b", 512), "1"},
-			[]string{strings.Repeat("a", 2000), strings.Repeat("a", 2000) + ":hold:" +
-				strings.Repeat("b", 512)},
-		},
-		{
-			"by an id that is refused", derivedKeys(),
-			[]string{"rl.settle", "a", strings.Repeat("b", 513), "1"},
-			[]string{"a"},
-		},
-		{"by no id", derivedKeys(), []string{"rl.settle", "a", "", "1"}, []string{"a"}},
-		{"alone", derivedKeys()[1:], []string{"rl.settle", "a", "b", "1"}, []string{"a:hold:b"}},
+		{"by an id that is refused", derivedKeys(), "rl.settle a " + long[1488:2000] + "b 1", "a"},
+		{"by no id", derivedKeys(), "rl.settle a  1", "a"},
+		{"alone", derivedKeys()[1:], "rl.settle a b 1", "a:hold:b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			row := Command{Keys: c.specs}
-			args := words(c.call...)
-			require.Equal(t, c.want, texts(row.AppendKeys(nil, args)))
+			args := words(strings.Split(c.call, " ")...)
+			require.Equal(t, strings.Fields(c.want), texts(row.AppendKeys(nil, args)))
 
 			var want store.ShardSet
-			for _, k := range c.want {
+			for k := range strings.FieldsSeq(c.want) {
 				want |= store.ShardOf([]byte(k))
 			}
 			require.Equal(t, want, row.Shards(args))

@@ -156,61 +156,12 @@ func withoutAhead(log Log, nowMs int64) Log {
 // TestPropertyDetectsFaults checks that the property notices each of the known
 // mistakes of limiters.
 func TestPropertyDetectsFaults(t *testing.T) {
-	faults := map[string]decideFn{
-		"one above the limit": func(
-			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
-		) (Decision, error) {
-			wider := make([]Quota, len(quotas))
-			for i, q := range quotas {
-				wider[i] = Quota{q.Limit + 1, q.WindowMs}
-			}
-			return Decide(log, nowMs, expireAtMs, wider, cost)
-		},
-		"a window 1 ms short": func(
-			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
-		) (Decision, error) {
-			shorter := make([]Quota, len(quotas))
-			for i, q := range quotas {
-				shorter[i] = Quota{q.Limit, q.WindowMs - 1}
-			}
-			return Decide(log, nowMs, expireAtMs, shorter, cost)
-		},
-		"hits of one instant merge": func(
-			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
-		) (Decision, error) {
-			d, err := Decide(log, nowMs, expireAtMs, quotas, cost)
-			if d.Units > 0 {
-				d.First = nowMs * unitsPerMs
-			}
-			return d, err
-		},
-		"a short window trims what a long one needs": func(
-			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
-		) (Decision, error) {
-			d, err := Decide(log, nowMs, expireAtMs, quotas, cost)
-			if d.Units > 0 {
-				d.DropThrough = (nowMs-quotas[0].WindowMs+1)*unitsPerMs - 1
-			}
-			return d, err
-		},
-		"a short window shortens the expiry": func(
-			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
-		) (Decision, error) {
-			d, err := Decide(log, nowMs, expireAtMs, quotas, cost)
-			if d.Units > 0 {
-				d.ExpireAtMs = nowMs + quotas[0].WindowMs
-			}
-			return d, err
-		},
-		"a trim 1 ms too far": func(
-			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
-		) (Decision, error) {
-			d, err := Decide(log, nowMs, expireAtMs, quotas, cost)
-			if d.Units > 0 {
-				d.DropThrough += unitsPerMs
-			}
-			return d, err
-		},
+	// A fault changes each quota, or what is decided.
+	type fault struct {
+		quota    func(q Quota) Quota
+		decision func(d *Decision, nowMs int64, first Quota)
+	}
+	decisions := map[string]decideFn{
 		"units ahead of the clock do not count": func(
 			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
 		) (Decision, error) {
@@ -226,7 +177,37 @@ func TestPropertyDetectsFaults(t *testing.T) {
 			return Decide(log, nowMs, expireAtMs, quotas[:1], cost)
 		},
 	}
-	for name, decide := range faults {
+	for name, f := range map[string]fault{
+		"one above the limit": {quota: func(q Quota) Quota { q.Limit++; return q }},
+		"a window 1 ms short": {quota: func(q Quota) Quota { q.WindowMs--; return q }},
+		"hits of one instant merge": {decision: func(d *Decision, nowMs int64, _ Quota) {
+			d.First = nowMs * unitsPerMs
+		}},
+		"a short window trims what a long one needs": {decision: func(d *Decision, nowMs int64, first Quota) {
+			d.DropThrough = (nowMs-first.WindowMs+1)*unitsPerMs - 1
+		}},
+		"a short window shortens the expiry": {decision: func(d *Decision, nowMs int64, first Quota) {
+			d.ExpireAtMs = nowMs + first.WindowMs
+		}},
+		"a trim 1 ms too far": {decision: func(d *Decision, _ int64, _ Quota) { d.DropThrough += unitsPerMs }},
+	} {
+		decisions[name] = func(
+			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,
+		) (Decision, error) {
+			changed := slices.Clone(quotas)
+			for i := range changed {
+				if f.quota != nil {
+					changed[i] = f.quota(changed[i])
+				}
+			}
+			d, err := Decide(log, nowMs, expireAtMs, changed, cost)
+			if d.Units > 0 && f.decision != nil {
+				f.decision(&d, nowMs, quotas[0])
+			}
+			return d, err
+		}
+	}
+	for name, decide := range decisions {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(1500) {
 				if fault := overAdmits(t, decide, rand.NewPCG(seed, 99)); fault != "" {

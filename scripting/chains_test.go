@@ -15,8 +15,8 @@ import (
 )
 
 // A chain is a construct that repeats link n times between head and middle, and closing as often before tail.
-// testdata/sources/chains.txt has those that C Lua reads in a loop, at any length, and those that nest, up to 200
-// levels.
+// testdata/sources/chains.txt has those that C Lua reads in a loop, at any length, and those that nest, up to
+// 200 levels.
 type chain struct{ name, head, link, middle, closing, tail string }
 
 func (c chain) source(n int) string {

@@ -21,8 +21,8 @@ func heapBytes() uint64 {
 	return sample[0].Value.Uint64() + sample[1].Value.Uint64()
 }
 
-// TestMemoryBombs runs scripts that allocate without end in different ways. The heap grows by at most the limit
-// and 64 MB, as measured at every poll.
+// TestMemoryBombs runs scripts that allocate without end in different ways. The heap grows by at most the
+// limit and 64 MB, as measured at every poll.
 func TestMemoryBombs(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector multiplies the memory that is measured")

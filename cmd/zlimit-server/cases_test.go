@@ -20,9 +20,9 @@ import (
 	"github.com/zlimit/zlimit/testca"
 )
 
-// TestCases runs testdata/cases, in the format of package scenario, with processes. Connections are opened to the
-// process that was started last. $DIR is the working directory, which replies call DIR, and $PORT the port of the
-// last process. Directives of the test's own:
+// TestCases runs testdata/cases, in the format of package scenario, with processes. Connections are opened to
+// the process that was started last. $DIR is the working directory, which replies call DIR, and $PORT the port
+// of the last process. Directives of the test's own:
 //
 //	@start ARGS         a server on a port of the system's choice, until it is ready; what it has logged
 //	@hardened           one with docs/hardened.conf; connections log in as the user whose name they have
@@ -34,7 +34,7 @@ import (
 //	@log TEXT           wait for a line of its log with the text
 //	@until /RE/ NAME: CMD       CMD is sent until its reply matches
 //	@each /RE/ NAME: CMD; CMD   each reply matches, shown with its kind
-//	@exit               the end of the process: its exit code, the rest of its log (LEVEL: TEXT), and 2> stderr
+//	@exit               the end of the process: its exit code, the rest of its log, and 2> stderr
 //	@run ARGS           the same of a process that runs to its end
 //	@here ARGS          the same of the command in this process
 //	@files              the names in the working directory
