@@ -56,7 +56,8 @@ var mayImport = map[string][]string{
 		"engine/latency", "engine/logins",
 		"engine/memory", "engine/process", "engine/pubsub", "engine/replication", "engine/slowlog",
 		"engine/stats", "engine/traces", "engine/tracking", "acl", "scripting", "commands", "commands/rl",
-		"persist/disk", "store", "store/effects", "upstream/call", "resp", "clock", "config", "logging", "words",
+		"persist/disk", "store", "store/effects", "upstream/call", "resp", "clock", "config", "logging",
+		"words",
 	},
 	"upstream": {
 		"store", "upstream/call", "upstream/ratelimit", "commands", "limiter", "resp",
@@ -101,8 +102,8 @@ var mayImport = map[string][]string{
 	"scripting/lua/syntax": {"scripting/lua/ast"},
 	"scripting/redislib":   {"scripting/lua", "scripting/lua/syntax", "resp"},
 	"commands/rl": {
-		"commands", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset", "limiter",
-		"resp",
+		"commands", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset",
+		"limiter", "resp",
 	},
 	"commands": {
 		"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash",

@@ -45,17 +45,19 @@ import (
 //	@durable B   what connection B has written is on disk
 //	@await B     so, in some seconds
 //	@counted     the memory of the keyspace is that of a recount
-//	@said        the lines of the server's log since the last time; SHUTDOWN, which sections without it do not
-//	             have, adds "shutdown"
+//	@said        the lines of the server's log since the last time; SHUTDOWN, which sections without it do
+//	             not have, adds "shutdown"
 //	@run B CMD   connection B runs a script that does not end; the others are told so. Each reading of the
 //	             clock moves it by a tenth of a second
 //	@ran         the reply of that script
 //	@ending      the engine ends scripts
-//	@prepare     what a signal does before the engine ends; @insist is a second signal, and @signal saves only
+//	@prepare     what a signal does before the engine ends; @insist is a second signal, @signal saves only
 func TestCases(t *testing.T) {
 	files, err := scenario.Glob("testdata/cases/*.cases",
 		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups", "held", "step", "disk", "stop",
-		"start", "open", "load", "put", "fault", "files", "until", "durable", "await", "counted", "said", "run", "ran", "ending", "prepare", "insist", "signal")
+		"start", "open", "load", "put", "fault", "files", "until", "durable",
+		"await", "counted", "said", "run", "ran",
+		"ending", "prepare", "insist", "signal")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
@@ -87,7 +89,9 @@ type casePlayer struct {
 func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 	p := &casePlayer{clients: map[string]*caseClient{}, hands: &hands{}, ran: make(chan []byte, 1)}
 	uses := func(lines ...string) bool {
-		return slices.ContainsFunc(s.Steps, func(st scenario.Step) bool { return slices.Contains(lines, st.Line) })
+		return slices.ContainsFunc(s.Steps, func(st scenario.Step) bool {
+			return slices.Contains(lines, st.Line)
+		})
 	}
 	if uses("@disk", "@stop", "@fault") {
 		p.disk = crashdisk.New(1)

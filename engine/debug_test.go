@@ -9,7 +9,7 @@ import (
 )
 
 func TestDebugSleep(t *testing.T) {
-	p := start(t, crashdisk.New(1).FS(), 0, "--enable-debug-command", "yes")
+	p := start(t, crashdisk.New(1).FS(), "--enable-debug-command", "yes")
 	c := p.client(t)
 	slept := func(seconds string) (us int64) {
 		p.waits = nil

@@ -21,7 +21,7 @@ func BenchmarkLogged(b *testing.B) {
 		for _, log := range []string{"no", "yes"} {
 			name, _, _ := strings.Cut(line, " ")
 			b.Run(name+"/log-"+log, func(b *testing.B) {
-				p := start(b, discarding{disk.OS(b.TempDir())}, 0, "--appendonly", log)
+				p := start(b, discarding{disk.OS(b.TempDir())}, "--appendonly", log)
 				s := newSession(b, p.Engine)
 				const keys = 1000
 				var lines [keys][][]byte

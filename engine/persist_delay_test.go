@@ -33,7 +33,7 @@ func TestDelays(t *testing.T) {
 					"--rdb-key-save-delay", tc.directive, "--key-load-delay", tc.directive,
 				}, directives...)
 				d := crashdisk.New(1)
-				p := start(t, d.FS(), 0, directives...)
+				p := start(t, d.FS(), directives...)
 				c := p.client(t)
 				for key := range strings.SplitSeq("0123456789", "") {
 					require.Equal(t, "OK", c.do("SET "+key+" v"))
@@ -45,7 +45,7 @@ func TestDelays(t *testing.T) {
 				require.NoError(t, p.Close())
 				require.Equal(t, tc.waits, p.waits, "saved")
 
-				p = start(t, d.FS(), 0, directives...)
+				p = start(t, d.FS(), directives...)
 				loads := tc.waits
 				if form == "log, in text" && len(loads) == 10 {
 					loads = slices.Concat(loads, loads[:1]) // SELECT is a command, too

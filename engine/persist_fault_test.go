@@ -26,7 +26,7 @@ func full(d *crashdisk.Disk, kind crashdisk.Kind, part string) {
 // client that has written nor to one that has read the change.
 func TestAlwaysWaitsForTheDisk(t *testing.T) {
 	d := crashdisk.New(1)
-	p := start(t, d.FS(), 0, always...)
+	p := start(t, d.FS(), always...)
 	writer, reader := p.client(t), p.client(t)
 	syncing, goOn := make(chan struct{}), make(chan struct{})
 	d.Hook(func(op crashdisk.Op) crashdisk.Fault {
@@ -55,7 +55,7 @@ func TestAlwaysWaitsForTheDisk(t *testing.T) {
 // effects are in the log, not while it runs.
 func TestMessagesWaitForTheirCommand(t *testing.T) {
 	d := crashdisk.New(1)
-	p := start(t, d.FS(), 0, always...)
+	p := start(t, d.FS(), always...)
 	listener, writer := p.client(t), p.client(t)
 	listener.do("SUBSCRIBE news")
 	listener.Deliver(nil)
@@ -81,7 +81,7 @@ func TestMessagesWaitForTheirCommand(t *testing.T) {
 // when a failed disk works again.
 func TestWaitAOFSurvivesFaults(t *testing.T) {
 	d := crashdisk.New(1)
-	p := start(t, d.FS(), 0, always...)
+	p := start(t, d.FS(), always...)
 	c, o := p.client(t), p.client(t)
 	for range 9 {
 		c.do("SET k v")
@@ -119,7 +119,7 @@ func TestWaitAOFSurvivesFaults(t *testing.T) {
 // progress keeps the log from being switched on again.
 func TestLogOffAndOnAgain(t *testing.T) {
 	d := crashdisk.New(1)
-	p := start(t, d.FS(), 0, always...)
+	p := start(t, d.FS(), always...)
 	c := p.client(t)
 	for range 20 {
 		c.do("SET k v")
@@ -141,7 +141,7 @@ func TestLogOffAndOnAgain(t *testing.T) {
 	c.do("SET k last")
 	require.NoError(t, c.WaitDurable())
 	require.NoError(t, p.Close())
-	p = start(t, d.FS(), 0, always...)
+	p = start(t, d.FS(), always...)
 	require.Equal(t, "last", p.client(t).do("GET k"))
 	require.NoError(t, p.Close())
 }

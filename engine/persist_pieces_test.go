@@ -46,7 +46,7 @@ func TestIncrementalFsync(t *testing.T) {
 	} {
 		t.Run(directive, func(t *testing.T) {
 			d := &countedDisk{FS: crashdisk.New(1).FS()}
-			p := start(t, d, 0, append([]string{"--rdbcompression", "no"}, always...)...)
+			p := start(t, d, append([]string{"--rdbcompression", "no"}, always...)...)
 			defer p.Close()
 			c := p.client(t)
 			for _, key := range []string{"a", "b", "c"} {

@@ -28,7 +28,7 @@ func sumOf(t *testing.T, d *crashdisk.Disk, prefix string, directives ...string)
 			copied.Put(name, d.Bytes(name))
 		}
 	}
-	p := start(t, copied.FS(), 0, directives...)
+	p := start(t, copied.FS(), directives...)
 	defer p.Close()
 	c := p.client(t)
 	sum := 0
@@ -48,7 +48,7 @@ func TestSumsInEveryFile(t *testing.T) {
 		rounds = 3
 	}
 	d := crashdisk.New(1)
-	p := start(t, d.FS(), 0, "--appendonly", "yes", "--appendfsync", "no")
+	p := start(t, d.FS(), "--appendonly", "yes", "--appendfsync", "no")
 	admin := p.client(t)
 	for i := range accounts {
 		admin.do(fmt.Sprint("SET a", i, " ", each))
@@ -97,7 +97,7 @@ func TestSumsInEveryFile(t *testing.T) {
 // TestSumOfFindsALoss checks that the comparison fails if a unit is missing.
 func TestSumOfFindsALoss(t *testing.T) {
 	d := crashdisk.New(1)
-	p := start(t, d.FS(), 0)
+	p := start(t, d.FS())
 	c := p.client(t)
 	for i := range accounts {
 		c.do(fmt.Sprint("SET a", i, " ", each))

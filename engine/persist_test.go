@@ -37,12 +37,6 @@ func (p *process) log(text string) {
 	p.lines = append(p.lines, text)
 }
 
-func (p *process) logged() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.Join(p.lines, "\n")
-}
-
 // prepare makes an engine over a directory, with its wall at startNowMs and so
 // many milliseconds.
 func prepare(t testing.TB, fs disk.FS, atMs int64, directives ...string) *process {
@@ -56,9 +50,9 @@ func prepare(t testing.TB, fs disk.FS, atMs int64, directives ...string) *proces
 	return p
 }
 
-func start(t testing.TB, fs disk.FS, atMs int64, directives ...string) *process {
+func start(t testing.TB, fs disk.FS, directives ...string) *process {
 	t.Helper()
-	p := prepare(t, fs, atMs, directives...)
+	p := prepare(t, fs, 0, directives...)
 	require.NoError(t, p.Open())
 	require.NoError(t, p.Load(func() {}))
 	return p
@@ -109,14 +103,14 @@ var always = []string{"--appendonly", "yes", "--appendfsync", "always"}
 
 func TestOneDirectoryOneServer(t *testing.T) {
 	fs := crashdisk.New(1).FS()
-	p := start(t, fs, 0, always...)
+	p := start(t, fs, always...)
 	require.ErrorIs(t, prepare(t, fs, 0, always...).Open(), disk.ErrLocked)
 
-	reader := start(t, fs, 0, "--appendonly", "no") // it need not write
+	reader := start(t, fs, "--appendonly", "no") // it need not write
 	require.Equal(t, "ERR", reader.client(t).do("BGSAVE"))
 	require.NoError(t, reader.Close())
 	require.NoError(t, p.Close())
-	require.NoError(t, start(t, fs, 0, always...).Close())
+	require.NoError(t, start(t, fs, always...).Close())
 	require.Error(t, prepare(t, nil, 0, always...).Open(), "nowhere to keep it")
 }
 
@@ -141,7 +135,7 @@ func TestScriptsInALog(t *testing.T) {
 	} {
 		d := crashdisk.New(1)
 		d.Put("appendonly.aof", log)
-		p := start(t, d.FS(), 0, append(directives, always...)...)
+		p := start(t, d.FS(), append(directives, always...)...)
 		c := p.client(t)
 		require.Equal(t, "OK", c.do("REPLICAOF NO ONE"))
 		require.Equal(t, "[v v v v]", c.do("MGET flags plain function failed"), directives)

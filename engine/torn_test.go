@@ -15,7 +15,7 @@ import (
 // answered and kept.
 func TestOtherShardsGoOn(t *testing.T) {
 	d := crashdisk.New(1)
-	p := start(t, d.FS(), 0, always...)
+	p := start(t, d.FS(), always...)
 	p.hands.step.Store(100_000)
 	c, s, cut := p.client(t), p.client(t), make(chan string)
 	const script = "redis.call('set',KEYS[1],1) while true do end redis.call('set',KEYS[2],1)"
@@ -33,7 +33,7 @@ func TestOtherShardsGoOn(t *testing.T) {
 	require.NoError(t, c.WaitDurable())
 	require.Equal(t, "(nothing)", show(c.Do(args("set x 1"))))
 	require.NoError(t, p.Close())
-	p = start(t, d.FS(), 0, always...)
+	p = start(t, d.FS(), always...)
 	c = p.client(t)
 	require.Equal(t, "1", c.do("get "+elsewhere))
 	require.Equal(t, "1", c.do("dbsize"))

@@ -189,7 +189,9 @@ func TestPropertyDetectsFaults(t *testing.T) {
 		"a short window shortens the expiry": {decision: func(d *Decision, nowMs int64, first Quota) {
 			d.ExpireAtMs = nowMs + first.WindowMs
 		}},
-		"a trim 1 ms too far": {decision: func(d *Decision, _ int64, _ Quota) { d.DropThrough += unitsPerMs }},
+		"a trim 1 ms too far": {
+			decision: func(d *Decision, _ int64, _ Quota) { d.DropThrough += unitsPerMs },
+		},
 	} {
 		decisions[name] = func(
 			log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64,

@@ -26,7 +26,7 @@ type rlScenario struct {
 	steps []rlStep
 }
 
-// rlScenarios reads testdata/rl and the cases of algorithms: commands with their replies, and at which instant.
+// rlScenarios reads testdata/rl and the cases of algorithms: commands with their replies, and when.
 func rlScenarios(t *testing.T) (all []rlScenario) {
 	t.Helper()
 	files, err := scenario.Glob("testdata/rl/*.cases")

@@ -21,7 +21,7 @@ import (
 )
 
 // TestCases runs testdata/cases, in the format of package scenario, with processes. Connections are opened to
-// the process that was started last. $DIR is the working directory, which replies call DIR, and $PORT the port
+// the process that was started last. $DIR is the working directory, which replies call DIR, and $PORT the
 // of the last process. Directives of the test's own:
 //
 //	@start ARGS         a server on a port of the system's choice, until it is ready; what it has logged

@@ -15,8 +15,8 @@ import (
 type algorithm struct {
 	name         string                                       // in ALGO, RL.INFO and errors
 	redisType    string                                       // of the state, as TYPE has it
-	hasType      func(n *store.Node) bool                     // reports whether a key has the type of the state
-	hasState     func(c *commands.Ctx, n *store.Node) bool    // reports whether a key of that type is valid state
+	hasType      func(n *store.Node) bool                     // reports whether a key is of that type
+	hasState     func(c *commands.Ctx, n *store.Node) bool    // reports whether one of that type is it
 	foreignError resp.Value                                   // for other keys of that type
 	info         func(c *commands.Ctx, n *store.Node) keyInfo // for RL.INFO of valid state
 	moreInfo     []string                                     // names of keyInfo.more
@@ -49,6 +49,11 @@ type algorithm struct {
 	functionArgs func(l *LimitCall) []int64
 
 	decider Decider // RL.ALLOW with the algorithm
+}
+
+// validateQuota is the validate of algorithms without bounds of their own.
+func validateQuota(_ *commands.Ctx, a *allowCall) error {
+	return limiter.ValidateQuota(a.quotas[0], a.Call)
 }
 
 // An algoParam is the number that follows an algorithm's name.

@@ -158,7 +158,8 @@ func bucketsOf(c *commands.Ctx, n *store.Node, q limiter.Quota, buckets int64) (
 ) {
 	if n == nil {
 		b = limiter.Buckets{
-			WidthMs: limiter.BucketWidth(q.WindowMs, buckets), N: buckets, Counts: session(c).counts(int(buckets) + 1),
+			WidthMs: limiter.BucketWidth(q.WindowMs, buckets), N: buckets,
+			Counts: session(c).counts(int(buckets) + 1),
 		}
 		return b, 0, resp.None
 	}

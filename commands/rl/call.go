@@ -109,7 +109,8 @@ func (a *allowCall) parseAlgorithm(o *options) (refusal resp.Value) {
 	}
 	name := o.value()
 	if a.algo = algorithmByName(name); a.algo == nil {
-		return resp.Error("ERR ALGO " + commands.Quote(name) + " is not " + algoAlternatives((*algorithm).nameOnly))
+		return resp.Error("ERR ALGO " + commands.Quote(name) + " is not " +
+			algoAlternatives((*algorithm).nameOnly))
 	}
 	if p := a.algo.param; p != nil {
 		a.param, refusal = o.number(p.missing, p.wrong)

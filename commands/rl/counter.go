@@ -26,9 +26,9 @@ var counterAlgorithm = algorithm{
 		return &limiter.Counter{WindowMs: a.quotas[0].WindowMs}
 	},
 	functionArgs: limitAndWindow,
-	validate:     func(_ *commands.Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
+	validate:     validateQuota,
 	subject: func(c *commands.Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
-		state, expireAtMs, refusal := counterOf(c, n, a.quotas[0])
+		state, expireAtMs, refusal := counterOf(n, a.quotas[0])
 		return &state, expireAtMs, refusal
 	},
 	unknown:  "instants of hits: a COUNTER key holds the counts of two slices of time",
@@ -94,7 +94,7 @@ func setCounter(c *commands.Ctx, name []byte, n *store.Node, s *limiter.Counter,
 
 // counterOf returns the state of COUNTER in a key; n is nil if it does not exist. The key
 // must have the quota's window.
-func counterOf(c *commands.Ctx, n *store.Node, q limiter.Quota) (
+func counterOf(n *store.Node, q limiter.Quota) (
 	state limiter.Counter, expireAtMs int64, refusal resp.Value,
 ) {
 	state.WindowMs = q.WindowMs
@@ -117,7 +117,7 @@ func counterOf(c *commands.Ctx, n *store.Node, q limiter.Quota) (
 
 func allowCounter(c *commands.Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	n := c.DB.Find(c.Args[1], c.NowMs)
-	state, expireAtMs, refusal := counterOf(c, n, a.quotas[0])
+	state, expireAtMs, refusal := counterOf(n, a.quotas[0])
 	if refusal.IsError() {
 		return d, refusal
 	}

@@ -18,9 +18,9 @@ var fixedAlgorithm = algorithm{
 	allow:        allowFixed,
 	newState:     func(*allowCall) limiter.State { return &limiter.Fixed{} },
 	functionArgs: limitAndWindow,
-	validate:     func(_ *commands.Ctx, a *allowCall) error { return limiter.ValidateQuota(a.quotas[0], a.Call) },
+	validate:     validateQuota,
 	subject: func(c *commands.Ctx, _ *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
-		state, endMs, refusal := fixedOf(c, n)
+		state, endMs, refusal := fixedOf(n)
 		return &state, endMs, refusal
 	},
 	unknown: "instants of hits: a FIXED key holds one count, which ends with its slice of time",
@@ -50,7 +50,7 @@ func parseFixed(n *store.Node) (f limiter.Fixed, endMs int64, ok bool) {
 }
 
 // fixedOf returns the state of FIXED in a key; n is nil if it does not exist.
-func fixedOf(c *commands.Ctx, n *store.Node) (state limiter.Fixed, endMs int64, refusal resp.Value) {
+func fixedOf(n *store.Node) (state limiter.Fixed, endMs int64, refusal resp.Value) {
 	if n == nil {
 		return state, 0, resp.None
 	}
@@ -66,7 +66,7 @@ func fixedOf(c *commands.Ctx, n *store.Node) (state limiter.Fixed, endMs int64, 
 
 func allowFixed(c *commands.Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
 	n := c.DB.Find(c.Args[1], c.NowMs)
-	state, endMs, refusal := fixedOf(c, n)
+	state, endMs, refusal := fixedOf(n)
 	if refusal.IsError() {
 		return d, refusal
 	}

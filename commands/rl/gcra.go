@@ -28,7 +28,7 @@ var gcraAlgorithm = algorithm{
 	newState: func(a *allowCall) limiter.State { return &limiter.GCRA{Burst: a.param} },
 	param:    &algoParam{"burst", errBurstMissing, errBurstNumber, true},
 	subject: func(c *commands.Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
-		state, expireAtMs, refusal := gcraOf(c, n)
+		state, expireAtMs, refusal := gcraOf(n)
 		state.Burst = a.param
 		if a.seen&optAlgo == 0 { // the state does not record it
 			state.Burst = a.quotas[0].Limit
@@ -88,12 +88,12 @@ func findGCRA(c *commands.Ctx, name []byte) (
 	n *store.Node, state limiter.GCRA, expireAtMs int64, refusal resp.Value,
 ) {
 	n = c.DB.Find(name, c.NowMs)
-	state, expireAtMs, refusal = gcraOf(c, n)
+	state, expireAtMs, refusal = gcraOf(n)
 	return n, state, expireAtMs, refusal
 }
 
 // gcraOf returns the state of GCRA in a key; n is nil if it does not exist.
-func gcraOf(c *commands.Ctx, n *store.Node) (state limiter.GCRA, expireAtMs int64, refusal resp.Value) {
+func gcraOf(n *store.Node) (state limiter.GCRA, expireAtMs int64, refusal resp.Value) {
 	if n == nil {
 		return state, 0, resp.None
 	}

@@ -25,7 +25,8 @@ import (
 
 var rlHoldRows = []commands.Command{
 	{
-		Name: "rl.reserve", Arity: 9, Flags: commands.Write | commands.DenyOOM | commands.Fast, Keys: holdKeys(reserveID),
+		Name: "rl.reserve", Arity: 9, Flags: commands.Write | commands.DenyOOM | commands.Fast,
+		Keys:  holdKeys(reserveID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlReserve,
 		Syntax:    "key limit window estimate HOLD milliseconds ID id",
 		Summary:   "Admits work by an estimate of its cost, which RL.SETTLE corrects.",

@@ -8,7 +8,8 @@ import (
 
 var rlKeyRows = []commands.Command{
 	{
-		Name: "rl.reset", Arity: -2, Flags: commands.Write | commands.Fast, Keys: []commands.KeySpec{{Flags: "RM delete", First: 1, Last: -1, Step: 1}},
+		Name: "rl.reset", Arity: -2, Flags: commands.Write | commands.Fast,
+		Keys:  []commands.KeySpec{{Flags: "RM delete", First: 1, Last: -1, Step: 1}},
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K) with K keys", Handler: rlReset,
 		Syntax:    "key [key ...]",
 		Summary:   "Removes limiters' keys, with everything they have counted.",

@@ -14,7 +14,8 @@ import (
 )
 
 var rlTopRows = []commands.Command{{
-	Name: "rl.top", Arity: -3, Flags: commands.ReadOnly | commands.AllShards | commands.Stepwise | commands.Random,
+	Name: "rl.top", Arity: -3,
+	Flags:      commands.ReadOnly | commands.AllShards | commands.Stepwise | commands.Random,
 	Categories: []string{"dangerous"}, Tips: []string{"nondeterministic_output"},
 	Group: "rate-limit", Since: "0.1.0", Complexity: "O(1) for DENIED and HOT, O(N) with N keys for BYTES",
 	Handler: rlTop,

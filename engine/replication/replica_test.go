@@ -4,12 +4,10 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 
-	"github.com/stretchr/testify/require"
 )
 
 // A source is a master whose keys are the commands that were written, with a snapshot that tests can
@@ -156,37 +154,6 @@ func (p *peer) leave() {
 	_ = p.conn.Close()
 	p.source.Remove(p.Replica)
 	synctest.Wait()
-}
-
-// body splits what was sent into the reply to PSYNC, if there is one, the keys in the copy, and the stream.
-// Empty lines before the copy are left out.
-func body(t *testing.T, sent string) (head, keys, rest string) {
-	t.Helper()
-	sent = strings.TrimLeft(sent, "\n")
-	if strings.HasPrefix(sent, "+FULLRESYNC ") {
-		head, sent, _ = strings.Cut(sent, "\r\n")
-	}
-	form, all, ok := strings.Cut(strings.TrimLeft(sent, "\n"), "\r\n")
-	require.True(t, ok)
-	if mark, ok := strings.CutPrefix(form, "$EOF:"); ok {
-		require.Len(t, mark, 40)
-		keys, rest, ok = strings.Cut(all, mark)
-		require.True(t, ok, "the copy has an end")
-	} else {
-		require.True(t, strings.HasPrefix(form, "$"), form)
-		n, err := strconv.Atoi(form[1:])
-		require.NoError(t, err)
-		keys, rest = all[:n], all[n:]
-	}
-	keys, ok = strings.CutPrefix(keys, copyHead)
-	require.True(t, ok)
-	keys, ok = strings.CutSuffix(keys, copyEnd)
-	require.True(t, ok)
-	return head, keys, rest
-}
-
-func fullResync(at Position) string {
-	return "+FULLRESYNC " + at.ID + " " + strconv.FormatInt(at.Offset, 10)
 }
 
 // bubble runs a test of a master, and requires that every goroutine ends.
