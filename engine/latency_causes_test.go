@@ -110,7 +110,7 @@ func (f slowFile) Sync() error {
 func startOnSlowDisk(t *testing.T, directives ...string) (*slowDisk, *client, *hands) {
 	t.Helper()
 	d := &slowDisk{FS: crashdisk.New(1).FS()}
-	p := prepare(t, d, 0, directives...)
+	p := prepare(t, d, directives...)
 	d.clock = &p.hands.us
 	require.NoError(t, p.Open())
 	require.NoError(t, p.Load(func() {}))

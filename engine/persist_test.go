@@ -37,22 +37,20 @@ func (p *process) log(text string) {
 	p.lines = append(p.lines, text)
 }
 
-// prepare makes an engine over a directory, with its wall at startNowMs and so
-// many milliseconds.
-func prepare(t testing.TB, fs disk.FS, atMs int64, directives ...string) *process {
+// prepare makes an engine over a directory, with its wall at startNowMs.
+func prepare(t testing.TB, fs disk.FS, directives ...string) *process {
 	t.Helper()
 	p := &process{}
 	p.Engine, p.hands = newEngineWith(t, engine.Options{
 		Disk: fs, Log: logging.Func(p.log), Shutdown: func() {}, Delay: p.delay,
 		Dial: func(string, <-chan struct{}) (io.ReadWriteCloser, error) { return nil, io.EOF },
 	}, directives...)
-	p.hands.pass(atMs)
 	return p
 }
 
 func start(t testing.TB, fs disk.FS, directives ...string) *process {
 	t.Helper()
-	p := prepare(t, fs, 0, directives...)
+	p := prepare(t, fs, directives...)
 	require.NoError(t, p.Open())
 	require.NoError(t, p.Load(func() {}))
 	return p
@@ -104,14 +102,14 @@ var always = []string{"--appendonly", "yes", "--appendfsync", "always"}
 func TestOneDirectoryOneServer(t *testing.T) {
 	fs := crashdisk.New(1).FS()
 	p := start(t, fs, always...)
-	require.ErrorIs(t, prepare(t, fs, 0, always...).Open(), disk.ErrLocked)
+	require.ErrorIs(t, prepare(t, fs, always...).Open(), disk.ErrLocked)
 
 	reader := start(t, fs, "--appendonly", "no") // it need not write
 	require.Equal(t, "ERR", reader.client(t).do("BGSAVE"))
 	require.NoError(t, reader.Close())
 	require.NoError(t, p.Close())
 	require.NoError(t, start(t, fs, always...).Close())
-	require.Error(t, prepare(t, nil, 0, always...).Open(), "nowhere to keep it")
+	require.Error(t, prepare(t, nil, always...).Open(), "nowhere to keep it")
 }
 
 // TestScriptsInALog checks that scripts in a log are carried out, whatever refuses writes now.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-
 )
 
 // A source is a master whose keys are the commands that were written, with a snapshot that tests can
