@@ -21,8 +21,8 @@ import (
 )
 
 // TestCases runs testdata/cases, in the format of package scenario, with processes. Connections are opened to
-// the process that was started last. $DIR is the working directory, which replies call DIR, and $PORT the
-// of the last process. Directives of the test's own:
+// the process that was started last. $DIR is the working directory, which replies call DIR, and $PORT is the
+// port of the last process. Directives of the test's own:
 //
 //	@start ARGS         a server on a port of the system's choice, until it is ready; what it has logged
 //	@hardened           one with docs/hardened.conf; connections log in as the user whose name they have
