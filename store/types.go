@@ -123,8 +123,8 @@ func Clone(v Value) Value { return types[TypeOf(v)].clone(v) }
 // copying v would take long, Freeze returns a PendingCopy instead.
 func Freeze(v Value) (Value, PendingCopy) { return types[TypeOf(v)].freeze(v) }
 
-// A PendingCopy is a value that is copied in steps. Value is complete once Step reports that there is no
-// more. Step requires AllShards, because the key may have been renamed.
+// A PendingCopy is a value that is copied in steps. Value is complete once Step reports that nothing
+// is left. Step requires AllShards, because the key may have been renamed.
 type PendingCopy interface {
 	Step(count int) (more bool)
 	Value() any

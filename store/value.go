@@ -11,7 +11,7 @@ import (
 )
 
 // The value of a key is a bare pointer in its entry; the entry's word has its kind: its Type plus one, and 0
-// in a node that Put has not yet filled. An interface would take eight more bytes for each key, of which a
+// in a node that Put has not yet filled. An interface would take eight more bytes for each key, and a
 // server has millions. Only this file and entry.go read or write the pointer and the kind.
 //
 // If the node of a sorted set has room, the set is in the node: its body takes the place of the pointer, and

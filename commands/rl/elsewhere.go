@@ -117,13 +117,9 @@ func ParseLimitCall(c *commands.Ctx) (l LimitCall, refusal resp.Value) {
 // its key before it.
 func DecisionReply(c *commands.Ctx, d *limiter.Decision) resp.Value { return decisionReply(c, d) }
 
-// FullReply returns the reply of RL.ALLOW with FULL, with further pairs at its end.
-func FullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, more ...resp.Value) resp.Value {
-	full := fullReply(c, d, algorithm)
-	if len(more) > 0 {
-		full = resp.Map(append(full.Elems(), more...)...)
-	}
-	return full
+// FullReply returns the reply of RL.ALLOW with FULL.
+func FullReply(c *commands.Ctx, d *limiter.Decision, algorithm string) resp.Value {
+	return fullReply(c, d, algorithm)
 }
 
 // ThrottleReply returns the reply of CL.THROTTLE.

@@ -52,7 +52,7 @@ var latencyRows = []row{
 		"Execution times of commands, from a sample of the calls.", "command")),
 }
 
-// eachLatency visits the commands of which calls were timed.
+// eachLatency visits the commands that have timed calls.
 func (f *Facts) eachLatency(visit func(c *commands.Command, l *stats.Latency)) {
 	f.Table.Each(func(c *commands.Command) {
 		if l := f.Stats.Latency(c); l.Timed() {
