@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
@@ -15,9 +14,6 @@ import (
 // whichever shards the script holds, except to commands with the flag AllowBusy,
 // which wait for no shard. A session that waits for a shard when the script passes
 // the threshold gives up.
-
-// scriptLimits are the present values of directives.
-type scriptLimits struct{ busyAfterMs, memory atomic.Int64 }
 
 // End cancels loading and DEBUG SLEEP, and makes scripts fail that are past
 // busy-reply-threshold or reach it. From then on the engine is not Ready. Call it before

@@ -101,7 +101,6 @@ type Engine struct {
 	runID     string      // 40 hexadecimal digits, different for each engine
 
 	settings atomic.Pointer[commands.Settings]
-	limits   scriptLimits
 	orphans  orphans
 	torn     torn
 	prefixes prefixes
@@ -169,8 +168,6 @@ func New(o Options) *Engine {
 			},
 			ErrorReplyPrefix: func() string { return o.Config.String("lua-error-reply-prefix") },
 			NowUs:            o.Clock.MonotonicUs,
-			BusyAfterMs:      func() int64 { return e.limits.busyAfterMs.Load() },
-			MemoryLimit:      func() int64 { return e.limits.memory.Load() },
 			WriteRefusal:     func() string { return e.writeRefusal() },
 			StaleRefusal:     func() string { return e.staleRefusal() },
 		}),
@@ -281,8 +278,7 @@ func (e *Engine) follow() {
 			StatsPrefixes:        e.followStatsPrefixes(),
 		})
 		e.followReplication()
-		e.limits.busyAfterMs.Store(e.cfg.Int("busy-reply-threshold"))
-		e.limits.memory.Store(e.cfg.Int("lua-memory-limit"))
+		e.scripts.SetLimits(e.cfg.Int("busy-reply-threshold"), e.cfg.Int("lua-memory-limit"))
 		e.followEviction()
 		e.slow.follow(e.cfg.Int("slowlog-log-slower-than"), e.cfg.Int("slowlog-max-len"),
 			e.cfg.Int("latency-monitor-threshold"))

@@ -27,7 +27,7 @@ func TestScriptsAreBounded(t *testing.T) {
 	}
 	for _, s := range scripts {
 		e, c := newTestEngine(t)
-		e.options.MemoryLimit = func() int64 { return limit }
+		e.SetLimits(0, limit)
 		reply := evaluate(e, c, resp.RESP2, evalArgs(s.source))
 		require.Equal(t, s.ends, !strings.HasPrefix(reply, "-ERR "+errNoMemory+" script: "), "%s\n%s",
 			s.source, reply)
@@ -45,7 +45,7 @@ func TestScriptsEnd(t *testing.T) {
 	} {
 		e, c := newTestEngine(t)
 		var now int64
-		e.runs = newRunTracker(func() int64 { now += 1e6; return now }, func() int64 { return 1 })
+		e.runs = newRunTracker(func() int64 { now += 1e6; return now }, 1)
 		e.StopAll()
 		require.Contains(t, evaluate(e, c, resp.RESP2, evalArgs(source)), errKilled, source)
 	}

@@ -72,7 +72,7 @@ func TestCacheIsBoundedInBytes(t *testing.T) {
 
 func TestLongSources(t *testing.T) {
 	e, c := newTestEngine(t)
-	e.options.MemoryLimit = func() int64 { return 256 << 20 }
+	e.SetLimits(0, 256<<20)
 	text := strings.Repeat("x", 1<<20)
 	require.Equal(t, ":1048576\r\n", evaluate(e, c, resp.RESP2, evalArgs("return #'"+text+"'")))
 	require.Equal(t, ":1\r\n",
@@ -80,7 +80,7 @@ func TestLongSources(t *testing.T) {
 	require.Equal(t, ":1\r\n",
 		evaluate(e, c, resp.RESP2, evalArgs("local x\n"+strings.Repeat("x = 1\n", 175_000)+"return x")))
 
-	e.options.MemoryLimit = func() int64 { return 1 << 20 }
+	e.SetLimits(0, 1<<20)
 	require.Equal(t, "-ERR Error compiling script (new function): not enough memory\r\n",
 		evaluate(e, c, resp.RESP2, evalArgs("local x\n"+strings.Repeat("x = 1\n", 5000)+"return x")))
 }

@@ -33,12 +33,6 @@ type Options struct {
 	// NowUs is a monotonic clock in real time. If nil, scripts run without time limit.
 	NowUs func() int64
 
-	// BusyAfterMs returns busy-reply-threshold, 0 for never. It may be nil only if NowUs is.
-	BusyAfterMs func() int64
-
-	// MemoryLimit returns lua-memory-limit in bytes, 0 for none. Nil means none.
-	MemoryLimit func() int64
-
 	// WriteRefusal returns the error for a script's first write, and for a script whose flags declare that
 	// it writes, while the keyspace must not change. Otherwise it returns "". It may be nil.
 	WriteRefusal func() string
@@ -58,12 +52,13 @@ type Engine struct {
 	table   *commands.Table
 	interps []atomic.Pointer[interp] // idle; each takes stateBytes and a fraction of a millisecond to make
 
+	maxMemory            atomic.Int64 // see SetLimits
 	restarts, violations atomic.Int64 // see lockChecker
 }
 
 // New returns an Engine. SetTable must be called before the first script.
 func New(o Options) *Engine {
-	e := &Engine{options: o, runs: newRunTracker(o.NowUs, o.BusyAfterMs)}
+	e := &Engine{options: o, runs: newRunTracker(o.NowUs, 0)}
 	e.interps = make([]atomic.Pointer[interp], 2*runtime.GOMAXPROCS(0))
 	e.scripts = newCache(e.maxTokens, e.prepare)
 	return e
@@ -73,7 +68,7 @@ func New(o Options) *Engine {
 const bytesPerToken = 128
 
 // maxTokens returns the limit of tokens in a source, 0 for none.
-func (e *Engine) maxTokens() int { return int(e.memoryLimit() / bytesPerToken) }
+func (e *Engine) maxTokens() int { return int(e.maxMemory.Load() / bytesPerToken) }
 
 // prepare is the prepareFunc of the cache.
 func (e *Engine) prepare(c *ast.Chunk, p *lua.Proto) proof.Proof {
@@ -81,11 +76,10 @@ func (e *Engine) prepare(c *ast.Chunk, p *lua.Proto) proof.Proof {
 	return proof.Prove(c, e.table)
 }
 
-func (e *Engine) memoryLimit() int64 {
-	if e.options.MemoryLimit == nil {
-		return 0
-	}
-	return e.options.MemoryLimit()
+// SetLimits sets busy-reply-threshold and lua-memory-limit: 0 means never, and no limit.
+func (e *Engine) SetLimits(busyAfterMs, memoryBytes int64) {
+	e.runs.thresholdMs.Store(busyAfterMs)
+	e.maxMemory.Store(memoryBytes)
 }
 
 // Busy returns the reply for clients while a script is past busy-reply-threshold, and nil if none is.

@@ -40,7 +40,7 @@ func (e *Engine) callLibrary(c *commands.Ctx, readOnly bool) resp.Value {
 func (e *Engine) functionLoad(c *commands.Ctx) resp.Value {
 	last := len(c.Args) - 1
 	kept := e.library.all()
-	others, replace, limit := kept, false, e.memoryLimit()
+	others, replace, limit := kept, false, e.maxMemory.Load()
 	for _, arg := range c.Args[2:last] {
 		if !isWord(arg, "replace") {
 			return resp.Error(errLoadOption + string(arg))
@@ -211,7 +211,7 @@ func (e *Engine) functionRestore(c *commands.Ctx) resp.Value {
 		}
 		libs = append(libs, lib)
 	}
-	limit := e.memoryLimit()
+	limit := e.maxMemory.Load()
 	if c.Mode.Is(commands.Replayed) {
 		limit = 0
 	}

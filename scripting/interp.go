@@ -77,7 +77,7 @@ func (in *interp) reachableBytes(limit int64) int64 {
 
 // run runs a script. The arrays of the reply belong to c's scratch space.
 func (in *interp) run(c *commands.Ctx, s *script, readOnly bool, keys, args [][]byte) (reply resp.Value) {
-	in.start(c, s, readOnly, runScript, in.engine.memoryLimit())
+	in.start(c, s, readOnly, runScript, in.engine.maxMemory.Load())
 	defer in.finish(&reply)
 	in.keys.SetList(keys)
 	in.argv.SetList(args)

@@ -15,7 +15,7 @@ import (
 func newKillingEngine(t *testing.T, meanwhile func(e *Engine)) (*Engine, *commands.Ctx) {
 	e, c := newTestEngine(t)
 	nowUs := int64(0)
-	e.runs = newRunTracker(func() int64 { nowUs += 10_000; return nowUs }, func() int64 { return 1 })
+	e.runs = newRunTracker(func() int64 { nowUs += 10_000; return nowUs }, 1)
 	e.SetTable(commands.NewTable(commands.Strings, commands.Keys, e.Commands(), []commands.Command{
 		{Name: "time", Arity: 1, Handler: func(*commands.Ctx) resp.Value {
 			meanwhile(e)

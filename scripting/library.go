@@ -152,7 +152,7 @@ func (f *libraryFunction) call(c *commands.Ctx, readOnly bool, keys, args [][]by
 func (lib *library) rebuild(e *Engine) {
 	e.logf("library %s: begins anew", lib.name)
 	fresh := &library{name: lib.name, source: lib.source, proto: lib.proto}
-	if err := fresh.run(e, e.memoryLimit()); err != nil || len(fresh.functions) != len(lib.functions) {
+	if err := fresh.run(e, e.maxMemory.Load()); err != nil || len(fresh.functions) != len(lib.functions) {
 		return // it loaded before; a damaged state is better than none
 	}
 	for i, f := range lib.functions {

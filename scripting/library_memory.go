@@ -17,7 +17,7 @@ const (
 // roomBeside returns how many bytes lua-memory-limit leaves a library beside the others: at least one, or 0
 // if there is no limit.
 func (e *Engine) roomBeside(name string, others []*library) int64 {
-	limit := e.memoryLimit()
+	limit := e.maxMemory.Load()
 	if limit <= 0 {
 		return 0
 	}

@@ -18,7 +18,7 @@ const libraryLimit = 16 << 20
 
 func newLimitedLibraries(t *testing.T) (*Engine, *commands.Ctx) {
 	e, c := newTestEngine(t)
-	e.options.MemoryLimit = func() int64 { return libraryLimit }
+	e.SetLimits(0, libraryLimit)
 	return e, c
 }
 
@@ -100,7 +100,7 @@ func TestHeldIsAnUpperBound(t *testing.T) {
 // TestUnlimitedLibrariesAreCounted: without a limit a call is not followed by a measurement.
 func TestUnlimitedLibrariesAreCounted(t *testing.T) {
 	e, c := newTestEngine(t)
-	e.options.MemoryLimit = nil
+	e.SetLimits(0, 0)
 	require.Equal(t, "$1\r\nl\r\n", load(e, c, keeping("l", 1)))
 	require.Greater(t, e.LibraryStats().Held, int64(1_000_000))
 	lib := e.library.all()[0]

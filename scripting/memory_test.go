@@ -30,9 +30,8 @@ func TestMemoryBombs(t *testing.T) {
 	const limit = 6 << 20
 	base, peak := uint64(0), uint64(0)
 	e, c := newTestEngine(t)
-	e.options.MemoryLimit = func() int64 { return limit }
-	e.runs = newRunTracker(func() int64 { peak = max(peak, heapBytes()); return 0 },
-		func() int64 { return 1 })
+	e.SetLimits(0, limit)
+	e.runs = newRunTracker(func() int64 { peak = max(peak, heapBytes()); return 0 }, 1)
 	for _, s := range sources(t, "bombs") {
 		t.Run(s.name, func(t *testing.T) {
 			runtime.GC()
@@ -71,7 +70,7 @@ func TestNothingIsHeldAfterAScript(t *testing.T) {
 	}
 	e, c := newTestEngine(t)
 	limit := int64(0)
-	e.options.MemoryLimit = func() int64 { return limit }
+	e.SetLimits(0, limit)
 	run := func(source string) { evaluate(e, c, resp.RESP2, evalArgs(source)) }
 	held := func() int64 {
 		var m runtime.MemStats

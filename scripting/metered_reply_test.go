@@ -18,7 +18,7 @@ func TestFunctionReplyUnderMemoryLimit(t *testing.T) {
 	const wide = "local t={} for i=1,10 do t[i]=t end return t"
 	const caught = "pcall(function() local s='x' while true do s=s..s end end) return {1,2}"
 	e, c := newTestEngine(t)
-	e.options.MemoryLimit = func() int64 { return 6 << 20 }
+	e.SetLimits(0, 6<<20)
 	require.Equal(t, "$1\r\nm\r\n", doCommand(e, c, "FUNCTION", "LOAD", "#!lua name=m\n"+
 		"redis.register_function('wide', function() "+wide+" end)\n"+
 		"redis.register_function('caught', function() "+caught+" end)"))
@@ -39,7 +39,7 @@ func TestFunctionReplyUnderMemoryLimit(t *testing.T) {
 // a string once.
 func TestReplyOfOneStringManyTimes(t *testing.T) {
 	e, c := newTestEngine(t)
-	e.options.MemoryLimit = func() int64 { return 6 << 20 }
+	e.SetLimits(0, 6<<20)
 	const script = "local s = string.rep('x', 1024 * 1024) local t = {} " +
 		"for i = 1, COUNT do t[i] = ELEMENT end return t"
 	for _, element := range []string{

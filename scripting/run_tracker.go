@@ -60,7 +60,7 @@ func (r *activeRun) transition(from, to runState) bool {
 // past busy-reply-threshold. Scripts report to it at every poll, so that it needs no timer.
 type runTracker struct {
 	nowUs       func() int64 // monotonic; if nil, no run is ever overdue
-	thresholdMs func() int64 // 0 for none
+	thresholdMs atomic.Int64 // 0 for none
 
 	busy atomic.Pointer[Busy] // nil if no script is overdue
 
@@ -84,11 +84,10 @@ type Busy struct {
 	Reply string // an error
 }
 
-func newRunTracker(nowUs, thresholdMs func() int64) *runTracker {
-	return &runTracker{
-		nowUs: nowUs, thresholdMs: thresholdMs,
-		runs: make(map[*activeRun]struct{}), becomesBusy: make(chan struct{}),
-	}
+func newRunTracker(nowUs func() int64, thresholdMs int64) *runTracker {
+	t := &runTracker{nowUs: nowUs, runs: make(map[*activeRun]struct{}), becomesBusy: make(chan struct{})}
+	t.thresholdMs.Store(thresholdMs)
+	return t
 }
 
 func (t *runTracker) add(m *meter) *activeRun {
@@ -126,7 +125,7 @@ func (t *runTracker) checkThreshold(r *activeRun, command [][]byte) {
 		}
 		return
 	}
-	threshold := t.thresholdMs()
+	threshold := t.thresholdMs.Load()
 	if threshold <= 0 || (t.nowUs()-r.sinceUs)/1000 < threshold {
 		return
 	}
