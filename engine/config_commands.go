@@ -97,10 +97,6 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	c.Store.ResetStats()
 	caller(c).calls.flush()
 	e.stats.Reset()
-	e.top.Reset()
-	if p := e.statsPrefixes.Load(); p != nil {
-		p.Reset()
-	}
 	e.aclLog.ResetCounts()
 	e.doctor.ResetTotals()
 	e.evict.evicted.Store(0)

@@ -6,36 +6,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine/stats"
-	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/store"
 )
-
-// statsGroup returns the row of RL.STATS. It shows the names of tenants, so it is a
-// command of administrators.
-func (e *Engine) statsGroup() []commands.Command {
-	return []commands.Command{{
-		Name: "rl.stats", Arity: -1, Flags: commands.Admin | commands.Loading | commands.Stale,
-		Group: "rate-limit", Since: "0.1.0", Complexity: "O(P) with P prefixes", Handler: e.rlStats,
-		Syntax:    "[prefix [prefix ...]]",
-		Summary:   "Returns the decisions of limiters by algorithm, and by prefix of their keys.",
-		Deviation: "zlimit's own",
-	}}
-}
-
-// followStatsPrefixes returns the prefixes of rl-stats-prefix, which keep their counts
-// while they are in it.
-func (e *Engine) followStatsPrefixes() commands.PrefixIndex {
-	names := e.cfg.Strings("rl-stats-prefix")
-	old := e.statsPrefixes.Load()
-	if text := strings.Join(names, "\x00"); text != e.statsPrefixNames {
-		e.statsPrefixNames = text
-		e.statsPrefixes.Store(stats.NewPrefixes(names, old))
-	}
-	if p := e.statsPrefixes.Load(); p != nil {
-		return p
-	}
-	return nil
-}
 
 // adopt makes settings those of the session. What it has counted by prefix belongs to
 // the earlier ones.
@@ -52,40 +23,6 @@ func (m *calls) flushPrefixes() {
 	}
 }
 
-// prefixDecisions returns the decisions by prefix, and by what has none. It reads the
-// prefixes first: the sum of all is never above the totals by algorithm.
-func (e *Engine) prefixDecisions() (prefixes []stats.PrefixDecisions, none, all []rl.Decisions) {
-	prefixes = e.statsPrefixes.Load().Decisions()
-	all = e.stats.Decisions()
-	none = append(none, all...)
-	for i := range prefixes {
-		for by := range prefixes[i].By {
-			none[by].Subtract(&prefixes[i].By[by])
-		}
-	}
-	return prefixes, none, all
-}
-
-// RL.STATS [prefix [prefix ...]]
-func (e *Engine) rlStats(c *commands.Ctx) resp.Value {
-	caller(c).calls.flush()
-	prefixes, _, all := e.prefixDecisions()
-	return stats.DecisionsReply(all, prefixes, c.Args[1:])
-}
-
-// topSampling returns rl-top-sampling, or 0 if rl-top is no. If that differs from before, the
-// counts of RL.TOP start anew: they are of one sampling rate.
-func (e *Engine) topSampling() uint32 {
-	sampling := uint32(0)
-	if e.cfg.Bool("rl-top") {
-		sampling = uint32(e.cfg.Int("rl-top-sampling"))
-	}
-	if s := e.settings.Load(); s != nil && s.TopSampling != sampling {
-		e.top.Reset()
-	}
-	return sampling
-}
-
 // Top returns the keys that RL.TOP lists, and rl-top-sampling: how many decisions one that
 // was counted stands for, 0 if rl-top is no.
 func (e *Engine) Top(q rl.TopQuery) (report rl.TopReport, sampling uint32) {
@@ -95,7 +32,7 @@ func (e *Engine) Top(q rl.TopQuery) (report rl.TopReport, sampling uint32) {
 	if q.NowMs == 0 {
 		q.NowMs = e.clock.NowUs() / 1000
 	}
-	return e.top.Top(&q), e.settings.Load().TopSampling
+	return e.stats.Top.Top(&q), e.stats.Top.Sampling()
 }
 
 // setTracer makes the handlers record decisions, or not.
@@ -131,23 +68,4 @@ func (v *shown) label() string {
 		return addr[:colon]
 	}
 	return addr
-}
-
-// doctorShards is how many shards a tick examines for RL.DOCTOR.
-const doctorShards = 8
-
-// tickDoctor examines what RL.DOCTOR remembers of keys, some shards at a time, unless they
-// are locked.
-func (e *Engine) tickDoctor() {
-	if !e.doctor.On() {
-		return
-	}
-	for range doctorShards {
-		shard := e.doctorAt
-		e.doctorAt = (e.doctorAt + 1) % store.NumShards
-		if one := store.OneShard(shard); e.store.TryLock(one) {
-			e.doctor.Sweep(e.store, shard, e.clock.NowUs()/1000)
-			e.store.Unlock(one)
-		}
-	}
 }

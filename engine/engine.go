@@ -110,7 +110,6 @@ type Engine struct {
 	reclaimOff atomic.Bool // DEBUG SET-ACTIVE-EXPIRE 0
 
 	reclaimAt int // the shard that the next Tick reclaims first; used by Tick only
-	doctorAt  int // the same for RL.DOCTOR
 
 	recording recording
 	tracking  tracking.State
@@ -131,14 +130,9 @@ type Engine struct {
 	evict eviction
 	stats stats.Stats
 
-	statsPrefixes    atomic.Pointer[stats.Prefixes] // nil: rl-stats-prefix is empty
-	statsPrefixNames string                         // of them; used by follow only
-
-	slow    slow
-	sampler stats.Sampler
-	top     stats.Top
-	traces  traces.Tracer
-	memory  memoryCounters
+	slow   slow
+	traces traces.Tracer
+	memory memoryCounters
 
 	clientMemory clientMemory
 
@@ -191,7 +185,8 @@ func New(o Options) *Engine {
 		commands.Lolwut(RedisVersion), pubsub.Commands,
 		e.aclGroup(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryPurge, e.memoryStats),
 		e.storage.Commands(), e.replicationGroup(),
-		doctor.Commands(func() *doctor.Doctor { return e.doctor }), e.traces.Commands(), e.statsGroup(),
+		doctor.Commands(func() *doctor.Doctor { return e.doctor }), e.traces.Commands(),
+		[]commands.Command{e.stats.Command(func(c *commands.Ctx) { caller(c).calls.flush() })},
 	)
 	e.doctor = doctor.New(e.table)
 	e.renameErr = rename(e.table, o.Config.Renames())
@@ -202,8 +197,7 @@ func New(o Options) *Engine {
 	e.followUsers()
 	e.pause.engine = e
 	e.stats.Init(e.table.Len())
-	e.sampler.Store, e.sampler.Clock = e.store, e.clock
-	e.sampler.Busy, e.sampler.Yield = e.scripts.BusyChange, o.Pause
+	e.stats.Sampler.Init(e.store, e.clock, e.scripts.BusyChange, o.Pause)
 	e.follow()
 	e.followPrefixes()
 	return e
@@ -263,6 +257,15 @@ func (e *Engine) Clock() *clock.Clock { return e.clock }
 // follow caches directives, now and whenever one changes.
 func (e *Engine) follow() {
 	e.cfg.Follow(func() {
+		sampling := uint32(0)
+		if e.cfg.Bool("rl-top") {
+			sampling = uint32(e.cfg.Int("rl-top-sampling"))
+		}
+		e.stats.Top.SetSampling(sampling)
+		var prefixes commands.PrefixIndex
+		if p := e.stats.SetPrefixes(e.cfg.Strings("rl-stats-prefix")); p != nil {
+			prefixes = p
+		}
 		e.settings.Store(&commands.Settings{
 			ProtoMaxBulkLen:      e.cfg.Int("proto-max-bulk-len"),
 			HashMaxListpackCount: e.cfg.Int("hash-max-listpack-entries"),
@@ -274,8 +277,8 @@ func (e *Engine) follow() {
 			RDBCompression:       e.cfg.Bool("rdbcompression"),
 			LimiterAware:         e.cfg.String("maxmemory-policy") == "limiter-aware",
 			EvictsByUse:          e.evictsByUse(),
-			TopSampling:          e.topSampling(),
-			StatsPrefixes:        e.followStatsPrefixes(),
+			TopSampling:          sampling,
+			StatsPrefixes:        prefixes,
 		})
 		e.followReplication()
 		e.scripts.SetLimits(e.cfg.Int("busy-reply-threshold"), e.cfg.Int("lua-memory-limit"))
@@ -308,11 +311,11 @@ func (e *Engine) Tick() {
 	if e.tracks() {
 		e.tracking.Tick(e.store)
 	}
-	e.tickDoctor()
+	e.doctor.Tick(e.store, e.clock.NowUs()/1000)
 	if e.evict.max.Load() != 0 {
 		e.evictSome()
 	}
-	e.sampler.Tick(int(e.cfg.Int("hz")))
+	e.stats.Sampler.Tick(int(e.cfg.Int("hz")))
 	e.stats.SampleRates(e.clock.MonotonicUs())
 	e.sampleGC()
 	e.evictClients()

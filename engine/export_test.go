@@ -40,7 +40,7 @@ func (s *Session) Replay(db int, args [][]byte) resp.Value {
 }
 
 // Count runs a Tick's share of the sample of the keyspace.
-func (e *Engine) Count() { e.sampler.Tick(int(e.cfg.Int("hz"))) }
+func (e *Engine) Count() { e.stats.Sampler.Tick(int(e.cfg.Int("hz"))) }
 
 // Hold and Release acquire and release the broker, as a script does from its first
 // PUBLISH to its end.

@@ -60,7 +60,7 @@ func (e *Engine) Facts() *info.Facts {
 	f := &info.Facts{
 		StartUs: e.startUs, MonotonicUs: e.clock.MonotonicUs(), RunID: e.runID, Version: Version,
 		Redis: RedisVersion, Config: e.cfg.Config, Table: e.table, Clock: e.clock, Store: e.store,
-		Scripts: e.scripts, Stats: &e.stats, Sampler: &e.sampler, Broker: &e.broker, Tracking: &e.tracking,
+		Scripts: e.scripts, Stats: &e.stats, Broker: &e.broker, Tracking: &e.tracking,
 		ACLLog: &e.aclLog, Doctor: e.doctor, SlowLog: &e.slow.log, Master: r.master,
 		RewriteError: sync.OnceValue(e.rewriteError), ShutdownInMs: sync.OnceValue(e.shutdownInMs),
 		Sessions: e.Sessions, Subscribed: e.subscribers, LargestBuffers: e.largestBuffers,
@@ -74,7 +74,6 @@ func (e *Engine) Facts() *info.Facts {
 			}
 			return nil
 		}),
-		Decisions: e.prefixDecisions,
 		Upstream: sync.OnceValue(func() []call.Fact {
 			if u := e.options.Upstream; u != nil {
 				return u.Status()
@@ -89,7 +88,7 @@ func (e *Engine) Facts() *info.Facts {
 }
 
 // Sample counts the whole keyspace now; see stats.Sampler.Take.
-func (e *Engine) Sample() stats.Sample { return e.sampler.Take() }
+func (e *Engine) Sample() stats.Sample { return e.stats.Sampler.Take() }
 
 // largestBuffers returns the largest input and output buffer of the sessions.
 func (e *Engine) largestBuffers() (input, output int) {

@@ -34,7 +34,7 @@ func (e *Engine) MemoryUse() memory.Use {
 		Functions: e.scripts.LibraryStats().Bytes,
 		Log:       e.storage.Buffered(),
 		Doctor:    e.doctor.Bytes(),
-		Top:       e.top.Bytes(),
+		Top:       e.stats.Top.Bytes(),
 		Traces:    e.traces.Bytes(),
 	}
 }

@@ -140,7 +140,7 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 			return fmt.Errorf("seed %d: %s, want %s", seed, got, want)
 		}
 	}
-	prefixes, _, all := e.Facts().Decisions()
+	prefixes, _, all := e.Facts().Stats.DecisionsByPrefix()
 	histograms := map[string][]rl.Decisions{"total": all}
 	for _, p := range prefixes {
 		histograms[p.Prefix] = p.By

@@ -39,7 +39,7 @@ func TestInfoLimiter(t *testing.T) {
 		require.Equal(t, want, infoOf(s, name), name)
 	}
 	e.Tick()
-	held := e.Facts().Sampler.Last()
+	held := e.Facts().Stats.Sampler.Last()
 	require.Equal(t, int64(4), held.By[rl.KindNamed("log")].Keys)
 	require.Equal(t, int64(7), held.By[rl.KindNamed("log")].Hits)
 	require.Equal(t, int64(1), held.By[rl.KindNamed("fixed")].Hits)
@@ -94,7 +94,7 @@ func TestSampleInSteps(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, n+1, keys, "in all databases")
 			h.pass(11)
-			for ; !e.Facts().Sampler.Last().Taken && ticks < n; ticks++ {
+			for ; !e.Facts().Stats.Sampler.Last().Taken && ticks < n; ticks++ {
 				e.Count()
 			}
 			share := perSecond / c.hz
@@ -103,7 +103,7 @@ func TestSampleInSteps(t *testing.T) {
 			if share > rest {
 				require.GreaterOrEqual(t, rests, n/(rest+slice)-ticks)
 			}
-			require.Equal(t, c.held, e.Facts().Sampler.Last().By[rl.KindNamed("string")].Keys)
+			require.Equal(t, c.held, e.Facts().Stats.Sampler.Last().By[rl.KindNamed("string")].Keys)
 			h.pass(2000)
 			require.Equal(t, c.held, e.Sample().By[rl.KindNamed("string")].Keys)
 		})

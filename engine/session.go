@@ -131,7 +131,7 @@ func (e *Engine) NewSession(p Peer) *Session {
 	e.sessions.add(s)
 	s.tracking.Init(&e.tracking, s.id, &s.inbox.subscriber)
 	s.calls.random = uint32(s.id)
-	s.calls.limits.Sampler = rl.NewTopSampler(&e.top, s.id)
+	s.calls.limits.Sampler = rl.NewTopSampler(&e.stats.Top, s.id)
 	e.stats.Connections.Add(1)
 	return s
 }

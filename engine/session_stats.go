@@ -21,7 +21,7 @@ func (m *calls) flush() {
 	}
 	env.Nested = env.Nested[:0]
 	all.AddDecisions(s.id, m.limits.Decisions)
-	m.flushPrefixes() // after the totals, see prefixDecisions
+	m.flushPrefixes() // after the totals, see stats.DecisionsByPrefix
 }
 
 // failed counts the errors of a reply and reports whether the call has failed.

@@ -60,7 +60,7 @@ func traceKeys(p *rlRun, w *wire) {
 // decided returns the decisions of the metrics, without what there are none of.
 func decided(srv *server.Server) string {
 	var b strings.Builder
-	prefixes, none, all := srv.Engine().Facts().Decisions()
+	prefixes, none, all := srv.Engine().Facts().Stats.DecisionsByPrefix()
 	for i, d := range all {
 		if !d.IsZero() {
 			by := rl.Decider(i)

@@ -15,6 +15,7 @@ type Doctor struct {
 	seed     maphash.Seed
 	rules    [][]*rule // by the ID of a command: those that look at it
 	findings findings
+	next     int // the shard that Tick examines first
 }
 
 // New returns a Doctor that is off, for the commands of a table.
@@ -74,16 +75,28 @@ func (d *Doctor) Bytes() int64 {
 	return n
 }
 
-// Sweep examines what is remembered of the keys of one shard, whose lock the caller holds:
-// what is missing there has no command that shows it.
-func (d *Doctor) Sweep(s *store.Store, shard int, nowMs int64) {
+// shardsPerTick is how many shards a Tick examines.
+const shardsPerTick = 8
+
+// Tick examines what is remembered of keys, some shards at a time unless they are locked: what is missing
+// there has no command that shows it. Ticks must not be concurrent.
+func (d *Doctor) Tick(s *store.Store, nowMs int64) {
 	m := d.memory.Load()
 	if m == nil {
 		return
 	}
-	counters := &m.shards[shard].counters
-	for i := range counters {
-		counters[i].examine(d, m, s, nowMs)
+	for range shardsPerTick {
+		shard := d.next
+		d.next = (d.next + 1) % store.NumShards
+		one := store.OneShard(shard)
+		if !s.TryLock(one) {
+			continue
+		}
+		counters := &m.shards[shard].counters
+		for i := range counters {
+			counters[i].examine(d, m, s, nowMs)
+		}
+		s.Unlock(one)
 	}
 }
 

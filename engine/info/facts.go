@@ -4,7 +4,6 @@ import (
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
@@ -35,7 +34,6 @@ type Facts struct {
 	Store    *store.Store
 	Scripts  *scripting.Engine
 	Stats    *stats.Stats
-	Sampler  *stats.Sampler
 	Broker   *pubsub.Broker
 	Tracking *tracking.State
 	ACLLog   *acl.Log
@@ -67,9 +65,6 @@ type Facts struct {
 	Link       func() *Link // nil: the server is a master
 	Failover   func() string
 	Unexpected func() int64 // commands of a master that could not be carried out
-
-	// Decisions returns the decisions by prefix of rl-stats-prefix, and those of no prefix.
-	Decisions func() (prefixes []stats.PrefixDecisions, none, all []rl.Decisions)
 
 	Upstream func() []call.Fact // of section upstream; nil if there is none
 }

@@ -70,7 +70,7 @@ var limiterRows = []row{
 		extra("What limiters hold.", "*")),
 	family("held_", putHeldSum),
 	fact("held_age_ms", func(f *Facts) any {
-		held := f.Sampler.Last()
+		held := f.Stats.Sampler.Last()
 		if !held.Taken {
 			return word{-1, nil}
 		}
@@ -92,7 +92,7 @@ func counts(d *rl.Decisions) pairs {
 
 // putDecisions puts the decisions by algorithm and by prefix of rl-stats-prefix.
 func putDecisions(f *Facts, put put) {
-	prefixes, none, _ := f.Decisions()
+	prefixes, none, _ := f.Stats.DecisionsByPrefix()
 	for i := range prefixes {
 		prefixes[i].Prefix = words.Spell(prefixes[i].Prefix)
 	}
@@ -118,7 +118,7 @@ func fullness(counted *rl.Fullness) any {
 
 // putHeld puts what the keyspace held, by kind of value.
 func putHeld(f *Facts, put put) {
-	for k, h := range f.Sampler.Last().By {
+	for k, h := range f.Stats.Sampler.Last().By {
 		kind, hits := rl.Kind(k), word{h.Hits, nil}
 		if kind.CountsHits() {
 			hits.metric = h.Hits
@@ -133,7 +133,7 @@ func putHeld(f *Facts, put put) {
 
 func putHeldSum(f *Facts, put put) {
 	var sum rl.KindCount
-	for _, h := range f.Sampler.Last().By {
+	for _, h := range f.Stats.Sampler.Last().By {
 		sum.Keys += h.Keys
 		sum.Hits += h.Hits
 		sum.Bytes += h.Bytes

@@ -4,15 +4,33 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/words"
 )
 
-// DecisionsReply returns the reply of RL.STATS: a map of the totals, the totals of each
+// Command returns the row of RL.STATS. It shows the names of tenants, so it is a command of administrators.
+// Its handler calls flush, after which a session's calls are counted.
+func (s *Stats) Command(flush func(*commands.Ctx)) commands.Command {
+	return commands.Command{
+		Name: "rl.stats", Arity: -1, Flags: commands.Admin | commands.Loading | commands.Stale,
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(P) with P prefixes",
+		Syntax:    "[prefix [prefix ...]]",
+		Summary:   "Returns the decisions of limiters by algorithm, and by prefix of their keys.",
+		Deviation: "zlimit's own",
+		Handler: func(c *commands.Ctx) resp.Value {
+			flush(c)
+			return s.decisionsReply(c.Args[1:])
+		},
+	}
+}
+
+// decisionsReply returns the reply of RL.STATS: a map of the totals, the totals of each
 // algorithm, and the same for each prefix of rl-stats-prefix. With names it is a map of these
 // prefixes only. See docs/adr/0038.
-func DecisionsReply(all []rl.Decisions, prefixes []PrefixDecisions, names [][]byte) resp.Value {
+func (s *Stats) decisionsReply(names [][]byte) resp.Value {
+	prefixes, _, all := s.DecisionsByPrefix()
 	if len(names) == 0 {
 		pairs := append(decisionPairs(all), resp.Bulk("prefixes"), byPrefix(prefixes))
 		if !slices.ContainsFunc(all, func(d rl.Decisions) bool { return !d.IsZero() }) {

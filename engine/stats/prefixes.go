@@ -22,9 +22,9 @@ type prefixRow struct {
 
 type prefixCounts [decisionShards]decisionCounts
 
-// NewPrefixes returns the prefixes with these names. Those that are in old, which may be
+// newPrefixes returns the prefixes with these names. Those that are in old, which may be
 // nil, keep their counts. It returns nil if there are no names.
-func NewPrefixes(names []string, old *Prefixes) *Prefixes {
+func newPrefixes(names []string, old *Prefixes) *Prefixes {
 	if len(names) == 0 {
 		return nil
 	}
@@ -45,6 +45,30 @@ func NewPrefixes(names []string, old *Prefixes) *Prefixes {
 		p.rows = append(p.rows, row)
 	}
 	return p
+}
+
+// SetPrefixes sets rl-stats-prefix and returns the prefixes, which keep their counts while they are in it, or
+// nil. It must not be called concurrently.
+func (s *Stats) SetPrefixes(names []string) *Prefixes {
+	if text := strings.Join(names, "\x00"); text != s.prefixNames {
+		s.prefixNames = text
+		s.prefixes.Store(newPrefixes(names, s.prefixes.Load()))
+	}
+	return s.prefixes.Load()
+}
+
+// DecisionsByPrefix returns the decisions by prefix, by what has none, and the totals. It reads the
+// prefixes first: the sum of all is never above the totals by algorithm.
+func (s *Stats) DecisionsByPrefix() (prefixes []PrefixDecisions, none, all []rl.Decisions) {
+	prefixes = s.prefixes.Load().decisions()
+	all = s.Decisions()
+	none = append(none, all...)
+	for i := range prefixes {
+		for by := range prefixes[i].By {
+			none[by].Subtract(&prefixes[i].By[by])
+		}
+	}
+	return prefixes, none, all
 }
 
 // find returns the number of the prefix called name, or -1.
@@ -86,8 +110,8 @@ func (p *Prefixes) Add(session int64, t *rl.PrefixTally) {
 	})
 }
 
-// Reset sets the counts to zero.
-func (p *Prefixes) Reset() {
+// reset sets the counts to zero.
+func (p *Prefixes) reset() {
 	for i := range p.rows {
 		for j := range p.rows[i].counts {
 			p.rows[i].counts[j].reset()
@@ -101,8 +125,8 @@ type PrefixDecisions struct {
 	By     []rl.Decisions // by rl.Decider
 }
 
-// Decisions returns the decisions of all prefixes, sorted by prefix. p may be nil.
-func (p *Prefixes) Decisions() (all []PrefixDecisions) {
+// decisions returns the decisions of all prefixes, sorted by prefix. p may be nil.
+func (p *Prefixes) decisions() (all []PrefixDecisions) {
 	if p == nil {
 		return nil
 	}

@@ -15,12 +15,10 @@ import (
 // sample is up to two seconds old, and older by how long a round takes: 100 s for a
 // million keys. A key that changes during a round may be counted before or after.
 type Sampler struct {
-	Store *store.Store
-	Clock *clock.Clock
-	// Busy returns a channel that is closed when a script passes
-	// busy-reply-threshold: the Sampler then stops waiting for a shard.
-	Busy  func() <-chan struct{}
-	Yield func() // see store.Yielder
+	store *store.Store
+	clock *clock.Clock
+	busy  func() <-chan struct{} // see Init
+	yield func()                 // see store.Yielder
 
 	mu      sync.Mutex // held during a step
 	counts  rl.KindCounts
@@ -31,6 +29,12 @@ type Sampler struct {
 
 	shown  sync.Mutex // protects sample; never held across a lock of a shard
 	sample Sample
+}
+
+// Init must be called before the first Tick. busy returns a channel that is closed when a script passes
+// busy-reply-threshold: the Sampler then stops waiting for a shard.
+func (x *Sampler) Init(s *store.Store, c *clock.Clock, busy func() <-chan struct{}, yield func()) {
+	x.store, x.clock, x.busy, x.yield = s, c, busy, yield
 }
 
 // A Sample is what the keyspace held when a round ended.
@@ -54,14 +58,14 @@ const (
 // the round has ended, and ok false if a script past the threshold is in the way.
 func (x *Sampler) step() (visited int, ended, ok bool) {
 	shard := store.OneShard(x.shard)
-	if !x.Store.LockOrCancel(shard, x.Busy()) {
+	if !x.store.LockOrCancel(shard, x.busy()) {
 		return 0, false, false
 	}
-	x.cursor = x.Store.ScanShard(x.shard, x.cursor, sampleSlice, x.Clock.NowUs()/1000, func(n *store.Node) {
+	x.cursor = x.store.ScanShard(x.shard, x.cursor, sampleSlice, x.clock.NowUs()/1000, func(n *store.Node) {
 		x.counts.Add(n)
 		visited++
 	})
-	x.Store.Unlock(shard)
+	x.store.Unlock(shard)
 	if x.cursor != 0 {
 		return max(visited, sampleSlice/2), false, true // expired keys took time, too
 	}
@@ -69,7 +73,7 @@ func (x *Sampler) step() (visited int, ended, ok bool) {
 		return visited, false, true
 	}
 	x.shard = 0
-	sample := Sample{By: x.counts.Drain(), Taken: true, TakenUs: x.Clock.MonotonicUs()}
+	sample := Sample{By: x.counts.Drain(), Taken: true, TakenUs: x.clock.MonotonicUs()}
 	x.shown.Lock()
 	defer x.shown.Unlock()
 	x.sample = sample
@@ -83,14 +87,14 @@ func (x *Sampler) Tick(hz int) {
 		return // Take is counting
 	}
 	defer x.mu.Unlock()
-	if nowUs := x.Clock.MonotonicUs(); x.shard == 0 && x.cursor == 0 {
+	if nowUs := x.clock.MonotonicUs(); x.shard == 0 && x.cursor == 0 {
 		if x.began && nowUs-x.beganUs < roundUs {
 			return
 		}
 		x.began, x.beganUs = true, nowUs
 	}
 	share := keysPerSecond / max(hz, 1)
-	y := store.Yielder{Every: keysPerYield, Yield: x.Yield}
+	y := store.Yielder{Every: keysPerYield, Yield: x.yield}
 	for share > 0 {
 		visited, ended, ok := x.step()
 		if ended || !ok {

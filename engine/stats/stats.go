@@ -22,11 +22,16 @@ type Stats struct {
 
 	Errors  Errors
 	Traffic Traffic
+	Sampler Sampler
+	Top     Top
 
 	commands  spread
 	calls     []callStats // by commands.Command.ID
 	decisions [decisionShards]decisionCounts
 	rates     rates
+
+	prefixes    atomic.Pointer[Prefixes] // nil: rl-stats-prefix is empty
+	prefixNames string                   // of them; used by SetPrefixes only
 }
 
 // Init prepares for a number of commands.
@@ -111,6 +116,10 @@ func (s *Stats) Reset() {
 	s.rates.reset()
 	for i := range s.decisions {
 		s.decisions[i].reset()
+	}
+	s.Top.Reset()
+	if p := s.prefixes.Load(); p != nil {
+		p.reset()
 	}
 }
 

@@ -19,8 +19,9 @@ type Top struct {
 	slot    atomic.Int64 // of time, in units of topk.SlotMs
 	added   atomic.Int64 // how many decisions were added in it
 
-	shards [topShards]topShard
-	bytes  atomic.Int64 // of all rings
+	shards   [topShards]topShard
+	bytes    atomic.Int64 // of all rings
+	sampling atomic.Uint32
 }
 
 // exactPerSlot is how many decisions of a slot of time are added one by one, before a sample is.
@@ -156,6 +157,17 @@ func (t *Top) sum(s *topShard, q *rl.TopQuery) (sum *topk.Sketch, fromMs, skippe
 	t.recount(s) // a slot may have ended
 	return sum, max(fromMs, s.fromMs), skipped
 }
+
+// SetSampling says how many decisions one that is added stands for, 0 if none are. The counts start anew
+// when that changes: they are of one sampling rate.
+func (t *Top) SetSampling(n uint32) {
+	if t.sampling.Swap(n) != n {
+		t.Reset()
+	}
+}
+
+// Sampling returns what SetSampling was given.
+func (t *Top) Sampling() uint32 { return t.sampling.Load() }
 
 // Reset forgets everything.
 func (t *Top) Reset() {
