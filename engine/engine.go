@@ -24,7 +24,6 @@ import (
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/engine/traces"
-	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scripting"
@@ -112,7 +111,6 @@ type Engine struct {
 	reclaimAt int // the shard that the next Tick reclaims first; used by Tick only
 
 	recording recording
-	tracking  tracking.State
 
 	users *acl.Users
 	// initialUsers is what they were before ACL or CONFIG SET could change them; nil: neither was called.
@@ -167,7 +165,7 @@ func New(o Options) *Engine {
 		}),
 		startUs: o.Clock.NowUs(), runID: newRunID(),
 	}
-	e.slow.longestGC = process.LongestGCPause
+	e.slow.clock, e.slow.longestGC = o.Clock, process.LongestGCPause
 	e.storage = e.newStorage()
 	e.initReplication()
 	e.broker.Heard = e.recording.hear
@@ -290,7 +288,7 @@ func (e *Engine) follow() {
 		e.broker.Limits.Subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
 		e.clientMemory.limit.Store(clientLimit(e.cfg.Int("maxmemory-clients"), e.cfg.Int("maxmemory")))
 		e.doctor.Set(e.cfg.Bool("rl-doctor"))
-		e.tracking.MaxKeys.Store(e.cfg.Int("tracking-table-max-keys"))
+		e.recording.tracking.MaxKeys.Store(e.cfg.Int("tracking-table-max-keys"))
 		e.recording.notify(pubsub.WantedEvents(e.cfg.Events("notify-keyspace-events")))
 	})
 }
@@ -308,8 +306,8 @@ func (e *Engine) Tick() {
 	}
 	e.countPrefixes()
 	e.removeOrphans()
-	if e.tracks() {
-		e.tracking.Tick(e.store)
+	if e.recording.tracks() {
+		e.recording.tracking.Tick(e.store)
 	}
 	e.doctor.Tick(e.store, e.clock.NowUs()/1000)
 	if e.evict.max.Load() != 0 {
@@ -317,7 +315,7 @@ func (e *Engine) Tick() {
 	}
 	e.stats.Sampler.Tick(int(e.cfg.Int("hz")))
 	e.stats.SampleRates(e.clock.MonotonicUs())
-	e.sampleGC()
+	e.slow.sampleGC()
 	e.evictClients()
 	e.notePeak(e.MemoryUse().Used())
 }

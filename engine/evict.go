@@ -156,7 +156,7 @@ func (e *Engine) makeRoom(g *effects.Group) (ok bool) {
 	}
 	policy := v.policy.Load()
 	beganUs := e.clock.MonotonicUs()
-	defer func() { e.event(latency.Evict, e.clock.MonotonicUs()-beganUs) }()
+	defer func() { e.slow.event(latency.Evict, e.clock.MonotonicUs()-beganUs) }()
 	v.sinceUs.CompareAndSwap(0, max(beganUs, 1))
 	shard, misses, steps := rand.IntN(store.NumShards), 0, 0
 	for policy != nil && misses < store.NumShards {

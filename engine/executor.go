@@ -170,7 +170,7 @@ func (k keyspace) end(shards store.ShardSet) {
 		s.rec.notify()
 		s.rec.invalidate()
 		s.rec.commit(shards)
-		if s.engine.tracks() {
+		if s.engine.recording.tracks() {
 			s.tracking.Out.Evict(shards)
 		}
 		s.tracking.Out.SendBeforeReply()

@@ -13,7 +13,7 @@ type Journal interface {
 }
 
 // Record makes j the journal of e.
-func (e *Engine) Record(j Journal) { e.setJournal(j) }
+func (e *Engine) Record(j Journal) { e.recording.setJournal(j) }
 
 // Wanted is the kinds of changes that e records.
 func (e *Engine) Wanted() effects.Flags { return e.recording.wanted() }

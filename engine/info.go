@@ -60,7 +60,7 @@ func (e *Engine) Facts() *info.Facts {
 	f := &info.Facts{
 		StartUs: e.startUs, MonotonicUs: e.clock.MonotonicUs(), RunID: e.runID, Version: Version,
 		Redis: RedisVersion, Config: e.cfg.Config, Table: e.table, Clock: e.clock, Store: e.store,
-		Scripts: e.scripts, Stats: &e.stats, Broker: &e.broker, Tracking: &e.tracking,
+		Scripts: e.scripts, Stats: &e.stats, Broker: &e.broker, Tracking: &e.recording.tracking,
 		ACLLog: &e.aclLog, Doctor: e.doctor, SlowLog: &e.slow.log, Master: r.master,
 		RewriteError: sync.OnceValue(e.rewriteError), ShutdownInMs: sync.OnceValue(e.shutdownInMs),
 		Sessions: e.Sessions, Subscribed: e.subscribers, LargestBuffers: e.largestBuffers,

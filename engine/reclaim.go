@@ -42,7 +42,7 @@ func (e *Engine) reclaimSome() {
 	defer func() {
 		us := max(e.clock.MonotonicUs()-beganUs, 0)
 		e.stats.ReclaimUs.Add(us)
-		e.event(latency.Expire, us-pausedUs)
+		e.slow.event(latency.Expire, us-pausedUs)
 	}()
 	var g effects.Group
 	y := store.Yielder{Every: keysPerYield}
@@ -107,9 +107,9 @@ func (e *Engine) recordStep(g *effects.Group, shards store.ShardSet, nowMs int64
 	step()
 	e.store.Record(shards, nil)
 	e.broker.DeferEvents(g)
-	out := e.tracking.Invalidations()
+	out := e.recording.tracking.Invalidations()
 	out.Add(g, tracking.Author{})
-	e.append(g, nowMs)
+	e.recording.append(g, nowMs)
 	out.SendBeforeReply()
 	out.SendAfterReplies()
 }

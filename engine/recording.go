@@ -7,6 +7,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/replication"
+	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -18,6 +19,8 @@ type recording struct {
 	flags   atomic.Uint32 // effects.Flags; 0: nothing is recorded
 	journal atomic.Pointer[journal]
 	stream  atomic.Pointer[replication.Stream] // for replicas; nil: nothing is recorded in it
+	// tracking turns effects into messages of CLIENT TRACKING.
+	tracking tracking.State
 
 	mu     sync.Mutex
 	events effects.Flags // protected by mu: of notify-keyspace-events
@@ -78,8 +81,7 @@ type journal interface {
 }
 
 // setJournal starts appending effects to j; nil stops it. Every shard must be locked.
-func (e *Engine) setJournal(j journal) {
-	r := &e.recording
+func (r *recording) setJournal(j journal) {
 	if j == nil {
 		r.journal.Store(nil)
 	} else {
@@ -153,7 +155,7 @@ func (r *recorder) commitSoFar() {
 func (r *recorder) append() {
 	s := r.session
 	s.tracking.Out.Commit()
-	logged, streamed := s.engine.append(&r.group, s.ctx.NowMs)
+	logged, streamed := s.engine.recording.append(&r.group, s.ctx.NowMs)
 	if logged > 0 {
 		r.written = s.engine.storage.Position(logged)
 	}
@@ -164,14 +166,14 @@ func (r *recorder) append() {
 
 // append appends a group to the journal and to the stream, and empties it. It returns the
 // positions behind it, 0 where nothing was appended.
-func (e *Engine) append(g *effects.Group, nowMs int64) (logged, streamed int64) {
+func (r *recording) append(g *effects.Group, nowMs int64) (logged, streamed int64) {
 	if g.Len() > 0 {
-		if j := e.recording.journal.Load(); j != nil {
+		if j := r.journal.Load(); j != nil {
 			logged = (*j).Append(g, nowMs)
 		}
 	}
 	if g.Len()+g.Messages() > 0 {
-		if s := e.recording.stream.Load(); s != nil {
+		if s := r.stream.Load(); s != nil {
 			streamed = s.Append(g)
 		}
 	}

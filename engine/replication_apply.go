@@ -14,7 +14,7 @@ import (
 func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 	s := e.newSession(Peer{Addr: addr, Owner: true, Kill: f.drop, Wake: f.wake})
 	s.side.follows = f
-	s.tracking.Init(&e.tracking, s.id, &s.inbox.subscriber)
+	s.tracking.Init(&e.recording.tracking, s.id, &s.inbox.subscriber)
 	s.ctx.DBIndex = e.repl.stream.Status().DB
 	s.ctx.Mode.Set(commands.Replayed, true)
 	s.who.user.Store(e.owner)

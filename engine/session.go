@@ -129,7 +129,7 @@ const (
 func (e *Engine) NewSession(p Peer) *Session {
 	s := e.newSession(p)
 	e.sessions.add(s)
-	s.tracking.Init(&e.tracking, s.id, &s.inbox.subscriber)
+	s.tracking.Init(&e.recording.tracking, s.id, &s.inbox.subscriber)
 	s.calls.random = uint32(s.id)
 	s.calls.limits.Sampler = rl.NewTopSampler(&e.stats.Top, s.id)
 	e.stats.Connections.Add(1)

@@ -3,6 +3,7 @@ package engine
 import (
 	"sync/atomic"
 
+	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/engine/slowlog"
@@ -13,6 +14,7 @@ import (
 // slow is what SLOWLOG and LATENCY show, and from which duration on. See
 // docs/adr/0036-slow-calls.md.
 type slow struct {
+	clock       *clock.Clock
 	attentionUs atomic.Int64 // the lesser of logUs and the events' threshold: shorter calls don't matter
 	logUs       atomic.Int64 // slowlog-log-slower-than; never if the slow log is off
 
@@ -45,23 +47,23 @@ func (w *slow) follow(logUs, maxLen, eventMs int64) {
 }
 
 // event adds a sample to an event of LATENCY if it took long enough.
-func (e *Engine) event(name string, us int64) {
-	if e.slow.events.Wants(us) {
-		e.slow.events.Add(name, e.clock.NowUs()/1_000_000, us/1000)
+func (w *slow) event(name string, us int64) {
+	if w.events.Wants(us) {
+		w.events.Add(name, w.clock.NowUs()/1_000_000, us/1000)
 	}
 }
 
 // sampleGC adds the longest pause of the garbage collections since the last call.
-func (e *Engine) sampleGC() {
-	if !e.slow.events.On() {
-		e.slow.collections = 0
+func (w *slow) sampleGC() {
+	if !w.events.On() {
+		w.collections = 0
 		return
 	}
-	us, collections := e.slow.longestGC(e.slow.collections)
-	if e.slow.collections != 0 { // otherwise they were before the monitor was on
-		e.event(latency.GC, us)
+	us, collections := w.longestGC(w.collections)
+	if w.collections != 0 { // otherwise they were before the monitor was on
+		w.event(latency.GC, us)
 	}
-	e.slow.collections = collections
+	w.collections = collections
 }
 
 // LATENCY HISTOGRAM [command [command ...]]
@@ -99,23 +101,23 @@ func eventOf(cmd *commands.Command) string {
 	return latency.Command
 }
 
-// slowCall adds a call to the slow log and to the events of LATENCY, as far as it took
+// call adds a call to the slow log and to the events of LATENCY, as far as it took
 // long enough. entry makes the entry, without its duration.
-func (e *Engine) slowCall(cmd *commands.Command, us int64, entry func() slowlog.Entry) {
-	e.event(eventOf(cmd), us)
+func (w *slow) call(cmd *commands.Command, us int64, entry func() slowlog.Entry) {
+	w.event(eventOf(cmd), us)
 	if !cmd.Is(commands.SkipSlowlog) {
-		e.logSlow(us, entry)
+		w.logCall(us, entry)
 	}
 }
 
-// logSlow adds an entry to the slow log if the call took long enough.
-func (e *Engine) logSlow(us int64, entry func() slowlog.Entry) {
-	if us < e.slow.logUs.Load() {
+// logCall adds an entry to the slow log if the call took long enough.
+func (w *slow) logCall(us int64, entry func() slowlog.Entry) {
+	if us < w.logUs.Load() {
 		return
 	}
 	made := entry()
-	made.UnixS, made.DurationUs = e.clock.NowUs()/1_000_000, us
-	e.slow.log.Add(made)
+	made.UnixS, made.DurationUs = w.clock.NowUs()/1_000_000, us
+	w.log.Add(made)
 }
 
 // measures reports whether to time each call of a command that no other reading of the
@@ -135,7 +137,7 @@ func (e *Engine) scriptCallTime(c *commands.Ctx, us int64, sampled bool) {
 	if us < e.slow.attentionUs.Load() {
 		return
 	}
-	e.slowCall(c.Cmd, us, func() slowlog.Entry {
+	e.slow.call(c.Cmd, us, func() slowlog.Entry {
 		return slowlog.Entry{Args: slowlog.Args(c.Args, c.Redacted), Addr: "?:0"}
 	})
 }
@@ -167,7 +169,7 @@ func (m *calls) suspend(args [][]byte) *blockedCall {
 	us := e.clock.MonotonicUs() - m.last.startUs
 	call := &blockedCall{timed: m.last.timed, startUs: m.last.startUs, ranUs: us}
 	if slow {
-		e.event(eventOf(s.ctx.Cmd), us)
+		e.slow.event(eventOf(s.ctx.Cmd), us)
 		call.args = slowlog.Args(args, s.ctx.Redacted)
 	}
 	return call
@@ -182,7 +184,7 @@ func (b *Blocked) take(c *commands.Ctx, n *store.Node) resp.Value {
 	startUs := e.clock.MonotonicUs()
 	reply := b.wait.Take(c, n)
 	us := e.clock.MonotonicUs() - startUs
-	e.event(latency.Unblocking, us)
+	e.slow.event(latency.Unblocking, us)
 	b.call.ranUs += us
 	b.log(b.call.ranUs)
 	return reply
@@ -195,7 +197,7 @@ func (b *Blocked) logRun() {
 		return
 	}
 	us := b.session.engine.clock.MonotonicUs() - b.call.startUs
-	b.session.engine.event(eventOf(b.cmd), us)
+	b.session.engine.slow.event(eventOf(b.cmd), us)
 	b.call.ranUs = us
 	b.log(us)
 }
@@ -204,5 +206,5 @@ func (b *Blocked) log(us int64) {
 	if b.call.args == nil || b.cmd.Is(commands.SkipSlowlog) {
 		return
 	}
-	b.session.engine.logSlow(us, func() slowlog.Entry { return b.session.calls.entry(b.call.args) })
+	b.session.engine.slow.logCall(us, func() slowlog.Entry { return b.session.calls.entry(b.call.args) })
 }

@@ -20,14 +20,14 @@ func (e *Engine) newStorage() *durable.Storage {
 		Config: e.cfg, Clock: e.clock, Store: e.store,
 		Disk: e.options.Disk, Chdir: e.options.Chdir,
 		Delay: e.options.Delay, Pause: e.options.Pause, Turn: e.options.Turn, Log: e.log,
-		Wrote:  func(us int64) { e.event(latency.AOFWrite, us) },
-		Synced: func(us int64) { e.event(latency.AOFSync, us) },
-		Froze:  func(us int64) { e.event(latency.Snapshot, us) },
+		Wrote:  func(us int64) { e.slow.event(latency.AOFWrite, us) },
+		Synced: func(us int64) { e.slow.event(latency.AOFSync, us) },
+		Froze:  func(us int64) { e.slow.event(latency.Snapshot, us) },
 		Record: func(j *durable.Journal) {
 			if j == nil {
-				e.setJournal(nil)
+				e.recording.setJournal(nil)
 			} else {
-				e.setJournal(j)
+				e.recording.setJournal(j)
 			}
 		},
 		LockAll:   func() bool { return e.lockUnlessBusy(nil, store.AllShards) == nil },

@@ -13,7 +13,7 @@ import (
 
 // initTracking connects the state of CLIENT TRACKING with the sessions.
 func (e *Engine) initTracking() {
-	e.tracking.Init(&e.broker,
+	e.recording.tracking.Init(&e.broker,
 		func(id int64) *pubsub.Subscriber {
 			if s := e.sessions.find(id); s != nil {
 				return &s.inbox.subscriber
@@ -32,7 +32,7 @@ func (e *Engine) initTracking() {
 }
 
 // tracks reports whether a session tracks or the table has keys.
-func (e *Engine) tracks() bool { return e.recording.wanted()&effects.Tracked != 0 }
+func (r *recording) tracks() bool { return r.wanted()&effects.Tracked != 0 }
 
 // CLIENT TRACKING <ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN]
 // [OPTOUT] [NOLOOP]
