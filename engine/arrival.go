@@ -61,7 +61,7 @@ func (a *arrivals) letRun(o *Session) bool {
 func (a *arrivals) findWatchers(shards store.ShardSet, cmd *commands.Command, args [][]byte) {
 	s := a.session
 	e := s.engine
-	locked, busy := e.lock(s, shards)
+	locked, busy := e.locks.lock(s, shards)
 	if busy != nil {
 		return
 	}

@@ -51,7 +51,7 @@ func (a *account) login(name, password string) resp.Value {
 	e := s.engine
 	if !e.users.Login(name, password, a.enter) {
 		if e.logins.Failed(s.peer.Network, e.clock.MonotonicUs()) {
-			e.log.Warn("many logins from an address fail: further ones are slowed", "addr", s.peer.Addr)
+			e.options.Log.Warn("many logins from an address fail: further ones are slowed", "addr", s.peer.Addr)
 		}
 		a.logDenial(acl.Denial{Reason: acl.DeniedAuth, Object: string(s.ctx.Args[0])}, acl.Toplevel, name)
 		return errWrongPass

@@ -193,7 +193,7 @@ func (b *Blocked) endOnPanic() {
 		return
 	}
 	s := b.session
-	s.engine.log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
+	s.engine.options.Log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
 	switch {
 	case b.waiter.Claim():
 		b.last = true
@@ -234,7 +234,7 @@ func (b *Blocked) leaveQueues(served bool) {
 	case served:
 		st.Lock(shards)
 	case !st.TryLock(shards):
-		s.engine.orphans.addWaiter(&b.waiter)
+		s.engine.locks.orphans.addWaiter(&b.waiter)
 		s.shown.blocked.Store(nil)
 		return
 	}

@@ -19,26 +19,34 @@ import (
 // busy-reply-threshold or reach it. From then on the engine is not Ready. Call it before
 // closing the sessions.
 func (e *Engine) End() {
-	e.ending.Store(true)
+	e.life.ending.Store(true)
 	e.storage.CancelLoad()
 	e.scripts.StopAll()
+}
+
+// locks is how sessions lock shards, and what is left of those that could not.
+type locks struct {
+	store   *store.Store
+	scripts *scripting.Engine
+	torn    torn
+	orphans orphans
 }
 
 // lockUnlessBusy locks a set of shards for a session, or for none if s is nil. If a
 // script past the threshold is in the way it locks none and returns the script, except for a
 // session that runs what a master sends: that waits.
-func (e *Engine) lockUnlessBusy(s *Session, shards store.ShardSet) *scripting.Busy {
-	if e.store.TryLock(shards) {
+func (l *locks) lockUnlessBusy(s *Session, shards store.ShardSet) *scripting.Busy {
+	if l.store.TryLock(shards) {
 		return nil
 	}
 	defer s.waitBegins().ends()
 	waits := s != nil && s.side.follows != nil
 	for {
-		change := e.scripts.BusyChange()
-		if e.store.LockOrCancel(shards, change) {
+		change := l.scripts.BusyChange()
+		if l.store.LockOrCancel(shards, change) {
 			return nil
 		}
-		if busy := e.scripts.Busy(); busy != nil && !waits {
+		if busy := l.scripts.Busy(); busy != nil && !waits {
 			return busy
 		}
 	}
@@ -47,18 +55,18 @@ func (e *Engine) lockUnlessBusy(s *Session, shards store.ShardSet) *scripting.Bu
 // lock locks a command's shards and those that serving blocked sessions at their
 // keys may change. It returns what it has locked. If a script past
 // busy-reply-threshold is in the way it locks nothing and returns the script.
-func (e *Engine) lock(s *Session, shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
+func (l *locks) lock(s *Session, shards store.ShardSet) (store.ShardSet, *scripting.Busy) {
 	for {
-		if busy := e.lockUnlessBusy(s, shards); busy != nil {
+		if busy := l.lockUnlessBusy(s, shards); busy != nil {
 			return 0, busy
 		}
-		reach := e.store.Affected(shards)
+		reach := l.store.Affected(shards)
 		if reach == shards {
 			return shards, nil
 		}
 		// Shards are locked lowest first, so start again. The set only grows, so
 		// this ends.
-		e.store.Unlock(shards)
+		l.store.Unlock(shards)
 		shards = reach
 	}
 }
@@ -103,7 +111,7 @@ func (t *transaction) orphanWatch() {
 	if t.watch.Shards() == 0 {
 		return
 	}
-	o := &s.engine.orphans
+	o := &s.engine.locks.orphans
 	o.mu.Lock()
 	o.watches = append(o.watches, t.watch)
 	o.mu.Unlock()
@@ -112,26 +120,26 @@ func (t *transaction) orphanWatch() {
 }
 
 // removeOrphans removes those orphans from their keys whose shards are free.
-func (e *Engine) removeOrphans() {
-	o := &e.orphans
+func (l *locks) removeOrphans() {
+	o := &l.orphans
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.watches = slices.DeleteFunc(o.watches, func(w *store.Watch) bool {
 		shards := w.Shards()
-		if !e.store.TryLock(shards) {
+		if !l.store.TryLock(shards) {
 			return false
 		}
-		e.store.Unwatch(w)
-		e.store.Unlock(shards)
+		l.store.Unwatch(w)
+		l.store.Unlock(shards)
 		return true
 	})
 	o.waiters = slices.DeleteFunc(o.waiters, func(w *store.Waiter) bool {
 		shards := w.Shards()
-		if !e.store.TryLock(shards) {
+		if !l.store.TryLock(shards) {
 			return false
 		}
-		e.store.RemoveWaiter(w)
-		e.store.Unlock(shards)
+		l.store.RemoveWaiter(w)
+		l.store.Unlock(shards)
 		return true
 	})
 }

@@ -422,7 +422,7 @@ func (x *ending) die() {
 	s := x.session
 	x.dead.Store(true)
 	s.peer.Kill()
-	s.engine.monitors.remove(s)
+	s.engine.observers.remove(s)
 	if p := s.shown.view(); p.subscribed() {
 		s.engine.broker.Killed(&s.inbox.subscriber)
 	}

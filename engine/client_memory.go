@@ -8,13 +8,65 @@ import (
 	"unsafe"
 )
 
-// clientMemory enforces maxmemory-clients: when all sessions together take that
-// many bytes, the largest are closed until they take less; see docs/adr/0034.
-type clientMemory struct {
-	limit   atomic.Int64 // bytes; 0: none
-	leaving atomic.Int64 // bytes of sessions that were evicted and have not closed yet
+// A registry has the sessions that exist, by id, and what they take in memory.
+type registry struct {
+	mu     sync.Mutex
+	byID   map[int64]*Session // protected by mu, as the next one
+	lastID int64
 
-	evicting sync.Mutex // its holder evicts; it is acquired before every other lock
+	buffers atomic.Int64 // bytes of connections and transactions, as last published, unread replies, and names
+	mail    atomic.Int64 // bytes of mailboxes
+
+	limit    atomic.Int64 // maxmemory-clients in bytes; 0: none
+	leaving  atomic.Int64 // bytes of sessions that were evicted and have not closed yet
+	evicting sync.Mutex   // its holder evicts; it is acquired before every other lock
+}
+
+func (r *registry) len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byID)
+}
+
+// bytes returns what the sessions take. See docs/adr/0028.
+func (r *registry) bytes() int64 {
+	return int64(r.len())*sessionBytes + r.buffers.Load() + r.mail.Load()
+}
+
+func (r *registry) add(s *Session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lastID++
+	s.id = r.lastID
+	r.byID[s.id] = s
+}
+
+// remove removes a session and reports whether it was there.
+func (r *registry) remove(s *Session) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.byID[s.id]
+	delete(r.byID, s.id)
+	return ok
+}
+
+// find returns the session with an id, or nil.
+func (r *registry) find(id int64) *Session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byID[id]
+}
+
+// all returns the sessions in the order of their ids.
+func (r *registry) all() []*Session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]*Session, 0, len(r.byID))
+	for _, s := range r.byID {
+		out = append(out, s)
+	}
+	sortByID(out)
+	return out
 }
 
 // minClientLimit is the smallest limit that is enforced, as in Redis: with a
@@ -47,7 +99,7 @@ func (v *shown) countNames() {
 	s := v.session
 	bytes := s.tx.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes()
 	v.edit(func(p *public) {
-		s.engine.memory.buffers.Add(bytes - p.nameBytes)
+		s.engine.sessions.buffers.Add(bytes - p.nameBytes)
 		p.nameBytes = bytes
 	})
 }
@@ -64,35 +116,29 @@ func (v *shown) bytes(p *public) int64 {
 // goroutine may call it.
 func (s *Session) CountOutput(change int) {
 	s.shown.output.Add(int64(change))
-	s.engine.memory.buffers.Add(int64(change))
+	s.engine.sessions.buffers.Add(int64(change))
 }
 
 // EnforceClientMemory evicts clients, perhaps this one, if all together exceed
 // maxmemory-clients. No lock may be held.
-func (s *Session) EnforceClientMemory() { s.engine.evictClients() }
+func (s *Session) EnforceClientMemory() { s.engine.sessions.evict() }
 
-// clientBytes returns what the sessions take that stay.
-func (e *Engine) clientBytes() int64 {
-	return e.MemoryUse().Clients - e.clientMemory.leaving.Load()
-}
-
-// evictClients closes the largest sessions until the rest is below
-// maxmemory-clients. Those with CLIENT NO-EVICT, replicas and the master count, but stay.
-func (e *Engine) evictClients() {
-	m := &e.clientMemory
-	limit := m.limit.Load()
-	if limit == 0 || e.clientBytes() < limit {
+// evict enforces maxmemory-clients: while all sessions together take that many bytes, it closes the largest.
+// Those with CLIENT NO-EVICT, replicas and the master count, but stay. See docs/adr/0034.
+func (r *registry) evict() {
+	limit := r.limit.Load()
+	if limit == 0 || r.bytes()-r.leaving.Load() < limit {
 		return
 	}
-	m.evicting.Lock()
-	defer m.evicting.Unlock()
+	r.evicting.Lock()
+	defer r.evicting.Unlock()
 	type client struct {
 		session *Session
 		bytes   int64
 	}
 	var evictable []client
 	total := int64(0)
-	for _, s := range e.sessions.all() {
+	for _, s := range r.all() {
 		p := s.shown.view()
 		n := s.shown.bytes(&p)
 		total += n
@@ -115,19 +161,19 @@ func (e *Engine) evictClients() {
 // session was still there.
 func (x *ending) evict(bytes int64) bool {
 	s := x.session
-	m := &s.engine.clientMemory
+	all := &s.engine.sessions
 	line := s.shown.line(s.engine.clock.NowUs())
 	x.leaving.Store(bytes) // before Close can miss it
-	m.leaving.Add(bytes)
-	if !s.engine.sessions.remove(s) {
+	all.leaving.Add(bytes)
+	if !all.remove(s) {
 		x.left()
 		return false
 	}
 	s.engine.stats.Evicted.Add(1)
-	s.engine.log.Info("Evicting client: " + line)
+	s.engine.options.Log.Info("Evicting client: " + line)
 	x.die()
 	return true
 }
 
 // left records that an evicted session has closed, or was closing already.
-func (x *ending) left() { x.session.engine.clientMemory.leaving.Add(-x.leaving.Swap(0)) }
+func (x *ending) left() { x.session.engine.sessions.leaving.Add(-x.leaving.Swap(0)) }

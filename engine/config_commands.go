@@ -98,7 +98,7 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	caller(c).calls.flush()
 	e.stats.Reset()
 	e.aclLog.ResetCounts()
-	e.doctor.ResetTotals()
+	e.observers.doctor.ResetTotals()
 	e.evict.evicted.Store(0)
 	e.evict.exceeded.Store(0)
 	e.storage.ResetStats()
@@ -117,10 +117,10 @@ func (e *Engine) configRewrite(*commands.Ctx) resp.Value {
 	case errors.Is(err, config.ErrNoFile):
 		return errNoConfigFile
 	case err != nil:
-		e.log.Warn("CONFIG REWRITE failed", "error", err)
+		e.options.Log.Warn("CONFIG REWRITE failed", "error", err)
 		return resp.Error("ERR Rewriting config file: " + resp.OneLine(cReason(err)))
 	}
-	e.log.Info("CONFIG REWRITE executed with success")
+	e.options.Log.Info("CONFIG REWRITE executed with success")
 	return resp.OK
 }
 
@@ -144,7 +144,7 @@ type rewriter func(users func() []string, write func(path, text string) error) e
 func (e *Engine) rewriteConfig(rewrite rewriter, open func(dir string) disk.FS) error {
 	return rewrite(e.userLines, func(path, text string) error {
 		name := filepath.Base(path)
-		temp := name + ".tmp-" + e.runID
+		temp := name + ".tmp-" + e.life.runID
 		return disk.ReplaceFile(open(filepath.Dir(path)), name, temp, func(w io.Writer) error {
 			_, err := io.WriteString(w, text)
 			return err

@@ -25,7 +25,7 @@ func (e *Engine) debugHandlers() debug.Handlers {
 
 // DEBUG LOG message
 func (e *Engine) debugLog(c *commands.Ctx) resp.Value {
-	e.log.Warn("DEBUG LOG: " + resp.OneLine(string(c.Args[2])))
+	e.options.Log.Warn("DEBUG LOG: " + resp.OneLine(string(c.Args[2])))
 	return resp.OK
 }
 
@@ -38,7 +38,7 @@ const sleepSliceUs = 20_000
 func (e *Engine) debugSleep(c *commands.Ctx) resp.Value {
 	seconds, _ := strconv.ParseFloat(string(c.Args[2]), 64)
 	us := int64(min(seconds, 1e9) * 1e6)
-	for us > 0 && e.options.Delay != nil && !caller(c).ending.dead.Load() && !e.ending.Load() {
+	for us > 0 && e.options.Delay != nil && !caller(c).ending.dead.Load() && !e.life.ending.Load() {
 		slice := min(us, sleepSliceUs)
 		e.options.Delay(slice)
 		us -= slice
@@ -95,20 +95,20 @@ func (e *Engine) debugReload(c *commands.Ctx) resp.Value {
 	}
 	err := e.unrecorded(c, func() error { return e.storage.Reload(o) })
 	if err != nil {
-		e.log.Warn("DEBUG RELOAD failed", "error", err)
+		e.options.Log.Warn("DEBUG RELOAD failed", "error", err)
 		return errReloadLoad
 	}
-	e.log.Warn("DB reloaded by DEBUG RELOAD")
+	e.options.Log.Warn("DB reloaded by DEBUG RELOAD")
 	return resp.OK
 }
 
 // DEBUG LOADAOF
 func (e *Engine) debugLoadAOF(c *commands.Ctx) resp.Value {
 	if err := e.unrecorded(c, e.storage.ReloadLog); err != nil {
-		e.log.Warn("DEBUG LOADAOF failed", "error", err)
+		e.options.Log.Warn("DEBUG LOADAOF failed", "error", err)
 		return errLoadAOF
 	}
-	e.log.Info("Append Only File loaded by DEBUG LOADAOF")
+	e.options.Log.Info("Append Only File loaded by DEBUG LOADAOF")
 	return resp.OK
 }
 

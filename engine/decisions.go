@@ -40,7 +40,7 @@ func (w *watching) setTracer(on bool) {
 	s := w.session
 	s.calls.limits.Tracer = nil
 	if on {
-		s.calls.limits.Tracer = &s.engine.traces
+		s.calls.limits.Tracer = &s.engine.observers.traces
 	}
 }
 
@@ -48,7 +48,7 @@ func (w *watching) setTracer(on bool) {
 func (w *watching) observe() {
 	s := w.session
 	if w.observer == nil {
-		w.observer = s.engine.doctor.NewClient(s.id, s.shown.label)
+		w.observer = s.engine.observers.doctor.NewClient(s.id, s.shown.label)
 	}
 	s.ctx.Env.ObserveBy(nil)
 	if w.observer.Begin() {

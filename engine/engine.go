@@ -2,11 +2,8 @@ package engine
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"io"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/acl"
@@ -23,7 +20,6 @@ import (
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
-	"github.com/zlimit/zlimit/engine/traces"
 	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/scripting"
@@ -86,22 +82,16 @@ type Options struct {
 // An Engine is a keyspace, a command table and the sessions that use them. Its
 // methods may be called concurrently unless they say otherwise.
 type Engine struct {
-	cfg     *config.View
+	cfg     directives
 	clock   *clock.Clock
 	store   *store.Store
 	scripts *scripting.Engine
 	table   *commands.Table
-	options Options
-	startUs int64
-	log     *slog.Logger // Options.Log, limited by loglevel
+	options Options // whose Log is limited by loglevel
 
-	ending    atomic.Bool // End was called
-	renameErr error       // see Open
-	runID     string      // 40 hexadecimal digits, different for each engine
+	life life
 
-	settings atomic.Pointer[commands.Settings]
-	orphans  orphans
-	torn     torn
+	locks    locks
 	prefixes prefixes
 
 	faults faults.Set // of DEBUG FAULT and package zlimittest
@@ -119,25 +109,18 @@ type Engine struct {
 	aclLog       acl.Log
 	logins       logins.Limit
 
-	sessions registry
-	broker   pubsub.Broker
-	monitors monitors
-	pause    pause
-	doctor   *doctor.Doctor
+	sessions  registry
+	broker    pubsub.Broker
+	observers observers
+	pause     pause
 
 	evict eviction
 	stats stats.Stats
 
-	slow   slow
-	traces traces.Tracer
-	memory memoryCounters
-
-	clientMemory clientMemory
+	slow slow
 
 	storage *durable.Storage
 	repl    replicating
-
-	shutdowns shutdowns
 }
 
 // New returns an engine with an empty keyspace.
@@ -146,13 +129,13 @@ func New(o Options) *Engine {
 		o.Config = config.New()
 	}
 	cfg := o.Config.View()
-	logger := Logger(cfg, o.Log)
+	o.Log = Logger(cfg, o.Log)
 	var e *Engine
 	e = &Engine{
-		cfg: cfg, clock: o.Clock, options: o, log: logger,
+		cfg: directives{View: cfg}, clock: o.Clock, options: o,
 		store: store.New(),
 		scripts: scripting.New(scripting.Options{
-			Log:      scriptLog(logger),
+			Log:      scriptLog(o.Log),
 			OnError:  func(text string) { e.stats.Errors.Count(text) },
 			Measures: func(c *commands.Command) bool { return e.slow.measures(c) },
 			OnCallTime: func(c *commands.Ctx, us int64, sampled bool) {
@@ -163,8 +146,9 @@ func New(o Options) *Engine {
 			WriteRefusal:     func() string { return e.writeRefusal() },
 			StaleRefusal:     func() string { return e.staleRefusal() },
 		}),
-		startUs: o.Clock.NowUs(), runID: newRunID(),
 	}
+	e.life.startUs, e.life.runID = o.Clock.NowUs(), newRunID()
+	e.locks.store, e.locks.scripts = e.store, e.scripts
 	e.slow.clock, e.slow.longestGC = o.Clock, process.LongestGCPause
 	e.storage = e.newStorage()
 	e.initReplication()
@@ -181,13 +165,13 @@ func New(o Options) *Engine {
 		e.scripts.Commands(),
 		connectionGroup, clientGroup, transactionGroup,
 		commands.Lolwut(RedisVersion), pubsub.Commands,
-		e.aclGroup(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryPurge, e.memoryStats),
+		e.aclGroup(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryStats, o.FreeMemory),
 		e.storage.Commands(), e.replicationGroup(),
-		doctor.Commands(func() *doctor.Doctor { return e.doctor }), e.traces.Commands(),
+		doctor.Commands(func() *doctor.Doctor { return e.observers.doctor }), e.observers.traces.Commands(),
 		[]commands.Command{e.stats.Command(func(c *commands.Ctx) { caller(c).calls.flush() })},
 	)
-	e.doctor = doctor.New(e.table)
-	e.renameErr = rename(e.table, o.Config.Renames())
+	e.observers.doctor = doctor.New(e.table)
+	e.life.renameErr = rename(e.table, o.Config.Renames())
 	e.scripts.SetTable(e.table)
 	e.followUpstream()
 	e.users = acl.NewUsers(acl.NewCommands(e.table))
@@ -217,12 +201,6 @@ func rename(t *commands.Table, renames []config.Rename) error {
 		}
 	}
 	return nil
-}
-
-func newRunID() string {
-	var b [20]byte
-	_, _ = rand.Read(b[:]) // it cannot fail
-	return hex.EncodeToString(b[:])
 }
 
 // Logger returns a logger that passes records to l, as far as loglevel admits, now and
@@ -264,21 +242,8 @@ func (e *Engine) follow() {
 		if p := e.stats.SetPrefixes(e.cfg.Strings("rl-stats-prefix")); p != nil {
 			prefixes = p
 		}
-		e.settings.Store(&commands.Settings{
-			ProtoMaxBulkLen:      e.cfg.Int("proto-max-bulk-len"),
-			HashMaxListpackCount: e.cfg.Int("hash-max-listpack-entries"),
-			HashMaxListpackValue: e.cfg.Int("hash-max-listpack-value"),
-			SetMaxIntsetCount:    e.cfg.Int("set-max-intset-entries"),
-			ZSetMaxListpackCount: e.cfg.Int("zset-max-listpack-entries"),
-			ZSetMaxListpackValue: e.cfg.Int("zset-max-listpack-value"),
-			RLLogMaxUnits:        e.cfg.Int("rl-log-max-units"),
-			RDBCompression:       e.cfg.Bool("rdbcompression"),
-			LimiterAware:         e.cfg.String("maxmemory-policy") == "limiter-aware",
-			EvictsByUse:          e.evictsByUse(),
-			TopSampling:          sampling,
-			StatsPrefixes:        prefixes,
-		})
-		e.followReplication()
+		e.cfg.refresh(sampling, prefixes, e.evictsByUse())
+		e.repl.follow(e.cfg.View)
 		e.scripts.SetLimits(e.cfg.Int("busy-reply-threshold"), e.cfg.Int("lua-memory-limit"))
 		e.followEviction()
 		e.slow.follow(e.cfg.Int("slowlog-log-slower-than"), e.cfg.Int("slowlog-max-len"),
@@ -286,8 +251,8 @@ func (e *Engine) follow() {
 		e.logins.SetRate(e.cfg.Int("failed-logins-per-second"))
 		e.broker.Limits.Normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
 		e.broker.Limits.Subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
-		e.clientMemory.limit.Store(clientLimit(e.cfg.Int("maxmemory-clients"), e.cfg.Int("maxmemory")))
-		e.doctor.Set(e.cfg.Bool("rl-doctor"))
+		e.sessions.limit.Store(clientLimit(e.cfg.Int("maxmemory-clients"), e.cfg.Int("maxmemory")))
+		e.observers.doctor.Set(e.cfg.Bool("rl-doctor"))
 		e.recording.tracking.MaxKeys.Store(e.cfg.Int("tracking-table-max-keys"))
 		e.recording.notify(pubsub.WantedEvents(e.cfg.Events("notify-keyspace-events")))
 	})
@@ -305,67 +270,20 @@ func (e *Engine) Tick() {
 		e.reclaimSome()
 	}
 	e.countPrefixes()
-	e.removeOrphans()
+	e.locks.removeOrphans()
 	if e.recording.tracks() {
 		e.recording.tracking.Tick(e.store)
 	}
-	e.doctor.Tick(e.store, e.clock.NowUs()/1000)
+	e.observers.doctor.Tick(e.store, e.clock.NowUs()/1000)
 	if e.evict.max.Load() != 0 {
 		e.evictSome()
 	}
 	e.stats.Sampler.Tick(int(e.cfg.Int("hz")))
 	e.stats.SampleRates(e.clock.MonotonicUs())
 	e.slow.sampleGC()
-	e.evictClients()
-	e.notePeak(e.MemoryUse().Used())
-}
-
-// A registry has the sessions that exist, by id.
-type registry struct {
-	mu     sync.Mutex
-	byID   map[int64]*Session
-	lastID int64
-}
-
-func (r *registry) add(s *Session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lastID++
-	s.id = r.lastID
-	r.byID[s.id] = s
-}
-
-// remove removes a session and reports whether it was there.
-func (r *registry) remove(s *Session) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, ok := r.byID[s.id]
-	delete(r.byID, s.id)
-	return ok
-}
-
-// find returns the session with an id, or nil.
-func (r *registry) find(id int64) *Session {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.byID[id]
-}
-
-// all returns the sessions in the order of their ids.
-func (r *registry) all() []*Session {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := make([]*Session, 0, len(r.byID))
-	for _, s := range r.byID {
-		out = append(out, s)
-	}
-	sortByID(out)
-	return out
+	e.sessions.evict()
+	e.stats.NoteUse(e.MemoryUse().Used())
 }
 
 // Sessions returns how many sessions there are.
-func (e *Engine) Sessions() int {
-	e.sessions.mu.Lock()
-	defer e.sessions.mu.Unlock()
-	return len(e.sessions.byID)
-}
+func (e *Engine) Sessions() int { return e.sessions.len() }

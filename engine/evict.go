@@ -91,7 +91,7 @@ func (e *Engine) refreshOthers() {
 // countedUse returns the used memory that maxmemory bounds: all but the buffer of the
 // append-only log, as in Redis. It is exact to some kilobytes for each shard.
 func (e *Engine) countedUse() int64 {
-	return e.store.UsedEstimate() + e.memory.buffers.Load() + e.memory.mail.Load() + e.evict.others.Load()
+	return e.store.UsedEstimate() + e.sessions.buffers.Load() + e.sessions.mail.Load() + e.evict.others.Load()
 }
 
 // SetReserve has keys evicted so many bytes before used memory reaches maxmemory, for
@@ -194,7 +194,7 @@ func (e *Engine) evictStep(g *effects.Group, policy *store.Eviction, shard int) 
 		return false
 	}
 	defer e.store.Unlock(held)
-	if e.torn.has(held) || e.repl.link.Load() != nil { // it has become a replica since
+	if e.locks.torn.has(held) || e.repl.link.Load() != nil { // it has become a replica since
 		return false
 	}
 	nowMs := e.clock.NowUs() / 1000

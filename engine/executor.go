@@ -85,20 +85,20 @@ func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		}
 	}
 	s.order.runEarlierFirst(shards, cmd, args)
-	shards, busy := s.engine.lock(s, shards)
+	shards, busy := s.engine.locks.lock(s, shards)
 	for busy == nil && s.req.rules != s.engine.repl.rules.Load() && s.side.follows == nil {
 		// The role may have changed since the command was admitted.
 		s.engine.store.Unlock(shards)
 		if refusal := s.admit(cmd, args); refusal.IsError() {
 			return s.tx.reject(cmd, refusal)
 		}
-		shards, busy = s.engine.lock(s, shards)
+		shards, busy = s.engine.locks.lock(s, shards)
 	}
 	if busy != nil {
 		return k.executeWhileBusy(cmd, args, busy)
 	}
 	defer k.end(shards)
-	if s.engine.torn.has(shards) {
+	if s.engine.locks.torn.has(shards) {
 		s.ending.closing = true
 		return resp.None
 	}
@@ -143,20 +143,20 @@ func (k keyspace) begin() {
 	c.NowUs, monotonicUs = s.engine.clock.Read()
 	s.calls.open(monotonicUs)
 	c.NowMs = c.NowUs / 1000
-	if settings := s.engine.settings.Load(); settings != c.Settings {
+	if settings := s.engine.cfg.settings.Load(); settings != c.Settings {
 		s.calls.adopt(settings)
 	}
 	if r := s.who.restriction(); r != s.who.guard.rules {
 		s.who.setGuard(r)
 	}
-	if on := s.engine.traces.On(); on != (s.calls.limits.Tracer != nil) {
+	if on := s.engine.observers.traces.On(); on != (s.calls.limits.Tracer != nil) {
 		s.seen.setTracer(on)
 	}
 	s.ctx.Env.Preserve(s.engine.store.Snapshot() != nil)
-	if watched := s.engine.monitors.watched.Load(); watched || s.ctx.Env.Shown() {
+	if watched := s.engine.observers.monitored.Load(); watched || s.ctx.Env.Shown() {
 		s.seen.beginTrace(watched)
 	}
-	if s.ctx.Env.Observed() || s.engine.doctor.On() {
+	if s.ctx.Env.Observed() || s.engine.observers.doctor.On() {
 		s.seen.observe()
 	}
 }

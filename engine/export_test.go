@@ -88,8 +88,8 @@ func (e *Engine) CountedKeys(prefix string) (counted, found int64, all bool) {
 // ClientLimit is clientLimit.
 func ClientLimit(directive, maxmemory int64) int64 { return clientLimit(directive, maxmemory) }
 
-// ClientBytes is clientBytes.
-func (e *Engine) ClientBytes() int64 { return e.clientBytes() }
+// ClientBytes returns what the sessions take that stay.
+func (e *Engine) ClientBytes() int64 { return e.sessions.bytes() - e.sessions.leaving.Load() }
 
 // HoldShard calls fn while one shard is locked.
 func (e *Engine) HoldShard(shard int, fn func()) {

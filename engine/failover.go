@@ -75,7 +75,7 @@ func (e *Engine) failover(c *commands.Ctx) resp.Value {
 		return refusal
 	}
 	caller(c).rec.commitSoFar()
-	e.log.Info("failover: waiting for a replica to have everything", "to", f.target())
+	e.options.Log.Info("failover: waiting for a replica to have everything", "to", f.target())
 	e.repl.failover.Store(f)
 	e.pause.begin(pausedForFailover, pausePeriod{pauseWrites, unlimited})
 	e.repl.stream.Tell(replication.Command("REPLCONF", "GETACK", "*"))
@@ -181,17 +181,17 @@ func (e *Engine) switchRoles(f *failover, late bool) (over bool) {
 		e.repl.stream.SetFollowing(false)
 		if late {
 			e.endFailover(f)
-			e.log.Warn("failover aborted: no replica has everything before the timeout", "to", f.target())
+			e.options.Log.Warn("failover aborted: no replica has everything before the timeout", "to", f.target())
 		}
 		return late
 	}
-	e.log.Info("failover: asking the replica to be the master", "to", f.target())
+	e.options.Log.Info("failover: asking the replica to be the master", "to", f.target())
 	f.asking.Store(true)
 	err := e.followMaster(f.host, f.port, func(accepted bool) { e.failoverAnswered(f, accepted) })
 	if err != nil {
 		e.repl.stream.SetFollowing(false)
 		e.endFailover(f)
-		e.log.Warn("failover aborted", "to", f.target(), "error", err)
+		e.options.Log.Warn("failover aborted", "to", f.target(), "error", err)
 		return true
 	}
 	e.repl.link.Load().Tick() // it need not wait for the next one
@@ -206,9 +206,9 @@ func (e *Engine) failoverAnswered(f *failover, accepted bool) {
 		return
 	}
 	if accepted {
-		e.log.Info("failover: the replica is the master", "master", f.target())
+		e.options.Log.Info("failover: the replica is the master", "master", f.target())
 	} else {
-		e.log.Warn("failover aborted: the replica has refused to be the master", "to", f.target())
+		e.options.Log.Warn("failover aborted: the replica has refused to be the master", "to", f.target())
 		e.promote()
 	}
 	e.endFailover(f)
@@ -220,7 +220,7 @@ func (e *Engine) failoverAbort() resp.Value {
 	if f == nil {
 		return errNoFailover
 	}
-	e.log.Warn("failover aborted by FAILOVER ABORT", "to", f.target())
+	e.options.Log.Warn("failover aborted by FAILOVER ABORT", "to", f.target())
 	if f.asking.Load() {
 		e.promote()
 	}
@@ -255,7 +255,7 @@ func (e *Engine) promoteFor(s *Session, id string) resp.Value {
 	case id != e.repl.stream.Position().ID:
 		return errPromoteOther
 	}
-	e.log.Info("the master hands over", "master", s.peer.Addr)
+	e.options.Log.Info("the master hands over", "master", s.peer.Addr)
 	e.promote()
 	return resp.None
 }

@@ -58,10 +58,10 @@ func (e *Engine) Facts() *info.Facts {
 	r := &e.repl
 	use := sync.OnceValue(e.MemoryUse)
 	f := &info.Facts{
-		StartUs: e.startUs, MonotonicUs: e.clock.MonotonicUs(), RunID: e.runID, Version: Version,
+		StartUs: e.life.startUs, MonotonicUs: e.clock.MonotonicUs(), RunID: e.life.runID, Version: Version,
 		Redis: RedisVersion, Config: e.cfg.Config, Table: e.table, Clock: e.clock, Store: e.store,
 		Scripts: e.scripts, Stats: &e.stats, Broker: &e.broker, Tracking: &e.recording.tracking,
-		ACLLog: &e.aclLog, Doctor: e.doctor, SlowLog: &e.slow.log, Master: r.master,
+		ACLLog: &e.aclLog, Doctor: e.observers.doctor, SlowLog: &e.slow.log, Master: r.master,
 		RewriteError: sync.OnceValue(e.rewriteError), ShutdownInMs: sync.OnceValue(e.shutdownInMs),
 		Sessions: e.Sessions, Subscribed: e.subscribers, LargestBuffers: e.largestBuffers,
 		Use: use, Memory: sync.OnceValue(func() *memory.Facts { return e.readMemory(use()) }),
@@ -109,7 +109,7 @@ func (e *Engine) keyspaceFigures(c *commands.Ctx) (f store.Figures, busy *script
 			e.store.AddFigures(&f, i)
 			continue
 		}
-		if busy = e.lockUnlessBusy(caller(c), one); busy != nil {
+		if busy = e.locks.lockUnlessBusy(caller(c), one); busy != nil {
 			return f, busy
 		}
 		e.store.AddFigures(&f, i)

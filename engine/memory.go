@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/zlimit/zlimit/commands"
@@ -12,16 +10,6 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// memoryCounters count used_memory beside the keyspace, which counts itself; see
-// docs/adr/0028. All are bytes.
-type memoryCounters struct {
-	buffers atomic.Int64 // of connections and transactions, as last published, unread replies, and names
-	mail    atomic.Int64 // of mailboxes
-	peak    atomic.Int64 // the largest used_memory that was seen
-
-	purging sync.Mutex // held by MEMORY PURGE
-}
-
 // MemoryUse returns the present use. It locks no shard and takes constant time.
 func (e *Engine) MemoryUse() memory.Use {
 	backlog, behind := e.repl.stream.Memory()
@@ -29,13 +17,13 @@ func (e *Engine) MemoryUse() memory.Use {
 		Backlog: backlog, Replicas: behind,
 		Keyspace:  e.store.Memory(),
 		Startup:   startupBytes,
-		Clients:   int64(e.Sessions())*sessionBytes + e.memory.buffers.Load() + e.memory.mail.Load(),
+		Clients:   e.sessions.bytes(),
 		Scripts:   e.scripts.Stats().Bytes,
 		Functions: e.scripts.LibraryStats().Bytes,
 		Log:       e.storage.Buffered(),
-		Doctor:    e.doctor.Bytes(),
+		Doctor:    e.observers.doctor.Bytes(),
 		Top:       e.stats.Top.Bytes(),
-		Traces:    e.traces.Bytes(),
+		Traces:    e.observers.traces.Bytes(),
 	}
 }
 
@@ -43,16 +31,6 @@ var (
 	startupBytes = store.StartupBytes() + int64(unsafe.Sizeof(Engine{}))
 	sessionBytes = int64(unsafe.Sizeof(Session{}))
 )
-
-// notePeak records a use and returns the largest so far.
-func (e *Engine) notePeak(used int64) (peak int64) {
-	for {
-		peak = e.memory.peak.Load()
-		if used <= peak || e.memory.peak.CompareAndSwap(peak, used) {
-			return max(peak, used)
-		}
-	}
-}
 
 // readMemory returns the facts of INFO memory and MEMORY.
 func (e *Engine) readMemory(use memory.Use) *memory.Facts {
@@ -63,7 +41,7 @@ func (e *Engine) readMemory(use memory.Use) *memory.Facts {
 		Sessions: int64(e.Sessions()),
 	}
 	f.Used = f.Use.Used()
-	f.Peak = e.notePeak(f.Used)
+	f.Peak = e.stats.NoteUse(f.Used)
 	if f.Resident == 0 {
 		f.Resident = f.Heap.Mapped
 	}
@@ -73,17 +51,6 @@ func (e *Engine) readMemory(use memory.Use) *memory.Facts {
 // MEMORY DOCTOR
 func (e *Engine) memoryDoctor(*commands.Ctx) resp.Value {
 	return resp.Verbatim(memory.Diagnose(e.readMemory(e.MemoryUse())))
-}
-
-// MEMORY PURGE
-//
-// It does nothing while another call is under way.
-func (e *Engine) memoryPurge(*commands.Ctx) resp.Value {
-	if free := e.options.FreeMemory; free != nil && e.memory.purging.TryLock() {
-		defer e.memory.purging.Unlock()
-		free()
-	}
-	return resp.OK
 }
 
 // MEMORY STATS
@@ -116,7 +83,7 @@ func (v *shown) setBuffers(b Buffers, multiBytes int) {
 func (v *shown) countBuffers(p *public, b Buffers, multiBytes int) {
 	s := v.session
 	if change := b.Memory + multiBytes - p.buffers.Memory - p.multiBytes; change != 0 {
-		s.engine.memory.buffers.Add(int64(change))
+		s.engine.sessions.buffers.Add(int64(change))
 	}
 	p.buffers, p.multiBytes = b, multiBytes
 }

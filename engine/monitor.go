@@ -10,35 +10,41 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/traces"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/words"
 )
 
-// monitors are the sessions that have called MONITOR. The lines of a command, script
+// Monitors are the sessions that have called MONITOR. The lines of a command, script
 // or EXEC are put into their mailboxes together, before its shards are unlocked. So
 // all monitors see all lines in one order, in which no reply precedes the line of a
 // command that it depends on, and nothing comes between the lines of one
 // transaction. No command waits for a client that does not read; see
 // docs/adr/0007-pubsub.md.
-type monitors struct {
-	watched  atomic.Bool // there is one
-	mu       sync.Mutex  // held while lines are put; acquired after the broker's
-	sessions []*Session  // protected by mu
+//
+// observers are these, and what RL.TRACE and RL.DOCTOR remember.
+type observers struct {
+	monitored atomic.Bool // there is a monitor
+	mu        sync.Mutex  // held while lines are put; acquired after the broker's
+	monitors  []*Session  // protected by mu
+
+	traces traces.Tracer
+	doctor *doctor.Doctor
 }
 
-func (m *monitors) add(s *Session) {
+func (m *observers) add(s *Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sessions = append(m.sessions, s)
-	m.watched.Store(true)
+	m.monitors = append(m.monitors, s)
+	m.monitored.Store(true)
 }
 
 // remove removes a session, if it is a monitor.
-func (m *monitors) remove(s *Session) {
+func (m *observers) remove(s *Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sessions = slices.DeleteFunc(m.sessions, func(o *Session) bool { return o == s })
-	m.watched.Store(len(m.sessions) > 0)
+	m.monitors = slices.DeleteFunc(m.monitors, func(o *Session) bool { return o == s })
+	m.monitored.Store(len(m.monitors) > 0)
 }
 
 // watching is who sees the commands of a session: MONITOR, RL.TRACE and RL.DOCTOR. The session may itself be
@@ -129,7 +135,7 @@ func (t *trace) appendTo(b []byte, nowUs int64) []byte {
 // before the shards are unlocked.
 func (w *watching) showTrace() {
 	s := w.session
-	t, all := w.trace, &s.engine.monitors
+	t, all := w.trace, &s.engine.observers
 	if len(t.ends) == 0 || s.ctx.Retry { // a script that starts again
 		return
 	}
@@ -138,7 +144,7 @@ func (w *watching) showTrace() {
 	// The time is read under the lock, so that it does not go back from line to line.
 	text := t.appendTo(nil, s.engine.clock.NowUs())
 	m := pubsub.NewRaw(text)
-	for _, o := range all.sessions {
+	for _, o := range all.monitors {
 		switch {
 		case o.answers.silent.Load(), o == s && s.answers.mode == replySkip:
 		case o.inbox.subscriber.Mail.Put(m, s.engine.broker.Limit(&o.inbox.subscriber)) && o != s:
@@ -172,7 +178,7 @@ func monitor(c *commands.Ctx) resp.Value {
 	}
 	s.seen.monitoring = true
 	s.shown.edit(func(p *public) { p.monitoring = true })
-	s.engine.monitors.add(s)
+	s.engine.observers.add(s)
 	return resp.None
 }
 
@@ -182,7 +188,7 @@ func (w *watching) unmonitor() {
 	if !w.monitoring {
 		return
 	}
-	s.engine.monitors.remove(s)
+	s.engine.observers.remove(s)
 	w.monitoring = false
 	s.shown.edit(func(p *public) { p.monitoring = false })
 }

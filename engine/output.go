@@ -21,7 +21,7 @@ func (y *answers) shareOutput() {
 	s := y.session
 	s.ctx.Out.Shared = nil
 	if s.peer.Streams && !s.shown.view().noEvict {
-		s.ctx.Out.Shared = &s.engine.clientMemory.limit
+		s.ctx.Out.Shared = &s.engine.sessions.limit
 	}
 }
 
@@ -62,7 +62,7 @@ func (y *answers) boundReply(reply resp.Value) resp.Value {
 		return reply
 	}
 	s.ending.closing = true
-	if limit := s.engine.clientMemory.limit.Load(); limit > 0 && c.Out.Bytes() >= limit {
+	if limit := s.engine.sessions.limit.Load(); limit > 0 && c.Out.Bytes() >= limit {
 		s.ending.evict(c.Out.Bytes())
 	}
 	return resp.None

@@ -74,7 +74,7 @@ func (e *Engine) reclaimStep(g *effects.Group, shard int) (examined int, more bo
 		return 0, false
 	}
 	defer e.store.Unlock(held)
-	if e.torn.has(held) {
+	if e.locks.torn.has(held) {
 		return 0, false
 	}
 	examined, more = e.reclaim(g, held, e.clock.NowUs()/1000)

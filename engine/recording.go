@@ -207,10 +207,10 @@ func (k keyspace) drop(shards store.ShardSet, reply resp.Value) resp.Value {
 	c.Cut, c.Waiting = commands.CutNone, nil
 	if half {
 		s.rec.group.Reset()
-		if !s.engine.torn.any() {
-			s.engine.log.Warn("a script that had written was ended: nothing of it is kept")
+		if !s.engine.locks.torn.any() {
+			s.engine.options.Log.Warn("a script that had written was ended: nothing of it is kept")
 		}
-		s.engine.torn.add(shards)
+		s.engine.locks.torn.add(shards)
 		s.ending.closing = true
 	}
 	return reply

@@ -68,7 +68,7 @@ func (e *Engine) copyKeys(
 ) error {
 	here := func() durable.History { // pings may move the stream meanwhile
 		at := begin()
-		h, _ := e.history()
+		h, _ := e.repl.history()
 		h.ID, h.Offset = at.ID, at.Offset
 		return h
 	}
@@ -83,31 +83,30 @@ func (e *Engine) logReplication(warning bool, text string, attrs ...any) {
 	if warning {
 		level = slog.LevelWarn
 	}
-	e.log.Log(context.Background(), level, text, attrs...)
+	e.options.Log.Log(context.Background(), level, text, attrs...)
 }
 
-// followReplication caches directives.
-func (e *Engine) followReplication() {
-	e.repl.stream.SetSize(e.cfg.Int("repl-backlog-size"))
-	e.refreshRules()
+// follow caches directives.
+func (r *replicating) follow(cfg *config.View) {
+	r.stream.SetSize(cfg.Int("repl-backlog-size"))
+	r.refreshRules(cfg)
 }
 
 // refreshRules derives what is refused from the role and the directives.
-func (e *Engine) refreshRules() {
-	r := &e.repl
+func (r *replicating) refreshRules(cfg *config.View) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rules := replication.Rules{
-		MinReplicas: int(e.cfg.Int("min-replicas-to-write")),
-		MaxLagUs:    e.cfg.Int("min-replicas-max-lag") * 1_000_000,
+		MinReplicas: int(cfg.Int("min-replicas-to-write")),
+		MaxLagUs:    cfg.Int("min-replicas-max-lag") * 1_000_000,
 	}
 	if rules.MaxLagUs == 0 {
 		rules.MinReplicas = 0
 	}
 	if r.link.Load() != nil {
 		rules = replication.Rules{
-			ReadOnly:    e.cfg.Bool("replica-read-only"),
-			NeedsMaster: !e.cfg.Bool("replica-serve-stale-data"),
+			ReadOnly:    cfg.Bool("replica-read-only"),
+			NeedsMaster: !cfg.Bool("replica-serve-stale-data"),
 		}
 	}
 	if rules == (replication.Rules{}) {
@@ -188,9 +187,9 @@ func (e *Engine) followMaster(host string, port int, promoted func(accepted bool
 	f.session = e.newMasterSession(f, addr)
 	old := r.link.Swap(&masterLink{link, host, port})
 	e.closeLink(old)
-	e.refreshRules()
+	r.refreshRules(e.cfg.View)
 	e.endWaits()
-	e.log.Info("a replica from now on", "master", addr)
+	e.options.Log.Info("a replica from now on", "master", addr)
 	return nil
 }
 
@@ -214,10 +213,10 @@ func (e *Engine) promote() {
 	r.master.KillAll()
 	e.closeLink(old)
 	if err := e.cfg.Assign("replicaof", ""); err != nil {
-		e.log.Warn("the directive replicaof was not cleared", "error", err)
+		e.options.Log.Warn("the directive replicaof was not cleared", "error", err)
 	}
-	e.refreshRules()
-	e.log.Info("a master from now on", "history", r.stream.Position().ID)
+	r.refreshRules(e.cfg.View)
+	e.options.Log.Info("a master from now on", "history", r.stream.Position().ID)
 }
 
 // closeLink ends a link. Its goroutine may wait for shards, so it is not waited for here.
@@ -463,13 +462,13 @@ func (e *Engine) startFollowing() {
 	e.store.Lock(store.AllShards)
 	defer e.store.Unlock(store.AllShards)
 	if err := e.followMaster(words[0], port, nil); err != nil {
-		e.log.Warn("the directive replicaof was not followed", "error", err)
+		e.options.Log.Warn("the directive replicaof was not followed", "error", err)
 	}
 }
 
 // history returns the place in the history that the keys stand for.
-func (e *Engine) history() (h durable.History, ok bool) {
-	s := e.repl.stream.Status()
+func (r *replicating) history() (h durable.History, ok bool) {
+	s := r.stream.Status()
 	return durable.History{ID: s.ID, Offset: s.Offset, DB: s.DB}, s.Active
 }
 

@@ -142,7 +142,7 @@ func (e *Engine) newSession(p Peer) *Session {
 	s.tx.watch = &store.Watch{Owner: s}
 	s.connect()
 	s.inbox.subscriber.Owner, s.inbox.subscriber.Wake = s, p.Wake
-	s.inbox.subscriber.Mail.Init(&e.memory.mail)
+	s.inbox.subscriber.Mail.Init(&e.sessions.mail)
 	s.ctx.Store = e.store
 	s.answers.initOutput()
 	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}

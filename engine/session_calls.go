@@ -217,11 +217,11 @@ func (s *Session) Step(shard int, fn func()) resp.Value {
 // step is Step without the yield. It returns how many keys the shard has.
 func (s *Session) step(one store.ShardSet, shard int, fn func()) (keys int, refusal resp.Value) {
 	e, c := s.engine, &s.ctx
-	if busy := e.lockUnlessBusy(s, one); busy != nil {
+	if busy := e.locks.lockUnlessBusy(s, one); busy != nil {
 		return 0, resp.Error(busy.Reply)
 	}
 	defer e.store.Unlock(one)
-	if e.torn.has(one) {
+	if e.locks.torn.has(one) {
 		s.ending.closing = true
 		return 0, errCanceled
 	}

@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
@@ -39,11 +42,22 @@ type shutdown struct {
 	over       chan struct{} // closed when the server goes on
 }
 
-// shutdowns is at most one shutdown.
-type shutdowns struct {
+// A life is one run of an engine, and its end.
+type life struct {
+	runID     string // 40 hexadecimal digits, different for each engine
+	startUs   int64
+	renameErr error       // see Open
+	ending    atomic.Bool // End was called
+
 	mu      sync.Mutex
 	current *shutdown // protected by mu, as is final; nil: none
 	final   bool      // it cannot be aborted any more
+}
+
+func newRunID() string {
+	var b [20]byte
+	_, _ = rand.Read(b[:]) // it cannot fail
+	return hex.EncodeToString(b[:])
 }
 
 // ErrShutdownAborted is returned by PrepareShutdown after SHUTDOWN ABORT.
@@ -75,8 +89,8 @@ func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
 	switch {
 	case abort && (d.save || d.nosave || d.now || d.force), d.save && d.nosave:
 		return commands.ErrSyntax
-	case abort && e.cancelShutdown(e.shutdowns.abortable()):
-		e.log.Info("SHUTDOWN ABORT: the server goes on")
+	case abort && e.cancelShutdown(e.life.abortable()):
+		e.options.Log.Info("SHUTDOWN ABORT: the server goes on")
 		return resp.OK
 	case abort:
 		return errShutdownAbort
@@ -114,7 +128,7 @@ func (e *Engine) shutdown(c *commands.Ctx) resp.Value {
 // beginShutdown makes d the shutdown under way unless there is one, and returns the one there is. Writes are
 // postponed if replicas are to be waited for.
 func (e *Engine) beginShutdown(d *shutdown) *shutdown {
-	n := &e.shutdowns
+	n := &e.life
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.current != nil {
@@ -131,7 +145,7 @@ func (e *Engine) beginShutdown(d *shutdown) *shutdown {
 }
 
 // abortable returns the shutdown that can be aborted, or nil.
-func (n *shutdowns) abortable() *shutdown {
+func (n *life) abortable() *shutdown {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.final {
@@ -141,7 +155,7 @@ func (n *shutdowns) abortable() *shutdown {
 }
 
 // conclude reports whether d is still under way. Then it cannot be aborted any more.
-func (n *shutdowns) conclude(d *shutdown) bool {
+func (n *life) conclude(d *shutdown) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.final = n.current == d
@@ -150,7 +164,7 @@ func (n *shutdowns) conclude(d *shutdown) bool {
 
 // cancelShutdown lets the server go on. It reports whether d was under way.
 func (e *Engine) cancelShutdown(d *shutdown) bool {
-	n := &e.shutdowns
+	n := &e.life
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if d == nil || n.current != d || n.final {
@@ -164,7 +178,7 @@ func (e *Engine) cancelShutdown(d *shutdown) bool {
 
 // shutdownInMs returns for how long a shutdown may wait for replicas yet, or -1 if there is none.
 func (e *Engine) shutdownInMs() int64 {
-	d := e.shutdowns.abortable()
+	d := e.life.abortable()
 	if d == nil {
 		return -1
 	}
@@ -182,7 +196,7 @@ func (e *Engine) runShutdown(d *shutdown) {
 		e.repl.master.StopCopy() // the save would wait for it
 		if err := e.storage.Save(d.over); err != nil && !d.force {
 			if e.cancelShutdown(d) {
-				e.log.Warn("SHUTDOWN: the keys cannot be saved, so the server goes on", "error", err)
+				e.options.Log.Warn("SHUTDOWN: the keys cannot be saved, so the server goes on", "error", err)
 			}
 			return
 		}
@@ -190,7 +204,7 @@ func (e *Engine) runShutdown(d *shutdown) {
 	case d.nosave:
 		mode = durable.SaveNever
 	}
-	if e.shutdowns.conclude(d) {
+	if e.life.conclude(d) {
 		e.storage.SetCloseMode(mode)
 		e.End()
 		e.options.Shutdown()
@@ -203,7 +217,7 @@ func (e *Engine) waitForReplicas(d *shutdown, insist <-chan struct{}) {
 	if d.now {
 		return
 	}
-	e.log.Info("waiting for replicas before the shutdown")
+	e.options.Log.Info("waiting for replicas before the shutdown")
 	e.repl.stream.Tell(replication.Command("REPLCONF", "GETACK", "*"))
 	timedOut, stop := e.timer(max((d.deadlineUs-e.clock.MonotonicUs())/1000, 1))
 	defer stop()
@@ -221,7 +235,7 @@ func (e *Engine) waitForReplicas(d *shutdown, insist <-chan struct{}) {
 		case <-insist:
 		case <-timedOut:
 		}
-		e.log.Warn("the shutdown leaves replicas behind", "replicas", behind)
+		e.options.Log.Warn("the shutdown leaves replicas behind", "replicas", behind)
 		return
 	}
 }
@@ -250,7 +264,7 @@ func (e *Engine) PrepareShutdown(insist <-chan struct{}) error {
 		}
 		return err
 	}
-	if !e.shutdowns.conclude(d) {
+	if !e.life.conclude(d) {
 		return ErrShutdownAborted
 	}
 	return nil

@@ -17,9 +17,9 @@ func Directory(path string) disk.FS { return disk.OS(path) }
 // newStorage returns the storage of a new engine, whose table need not exist yet.
 func (e *Engine) newStorage() *durable.Storage {
 	return durable.New(durable.Options{
-		Config: e.cfg, Clock: e.clock, Store: e.store,
+		Config: e.cfg.View, Clock: e.clock, Store: e.store,
 		Disk: e.options.Disk, Chdir: e.options.Chdir,
-		Delay: e.options.Delay, Pause: e.options.Pause, Turn: e.options.Turn, Log: e.log,
+		Delay: e.options.Delay, Pause: e.options.Pause, Turn: e.options.Turn, Log: e.options.Log,
 		Wrote:  func(us int64) { e.slow.event(latency.AOFWrite, us) },
 		Synced: func(us int64) { e.slow.event(latency.AOFSync, us) },
 		Froze:  func(us int64) { e.slow.event(latency.Snapshot, us) },
@@ -30,13 +30,13 @@ func (e *Engine) newStorage() *durable.Storage {
 				e.recording.setJournal(j)
 			}
 		},
-		LockAll:   func() bool { return e.lockUnlessBusy(nil, store.AllShards) == nil },
-		Torn:      e.torn.any,
+		LockAll:   func() bool { return e.locks.lockUnlessBusy(nil, store.AllShards) == nil },
+		Torn:      e.locks.torn.any,
 		Libraries: e.scripts.Libraries, CheckLibrary: e.scripts.CheckLibrary,
-		History:  e.history,
+		History:  e.repl.history,
 		Continue: e.continueHistory,
 		Table:    e.Table,
-		Settings: e.settings.Load,
+		Settings: e.cfg.settings.Load,
 		Replay: func() *commands.Ctx {
 			s := &Session{engine: e, peer: Peer{Owner: true}}
 			s.tx.watch = new(store.Watch)
@@ -55,8 +55,8 @@ func (e *Engine) newStorage() *durable.Storage {
 // one, and if a line rename-command is wrong. An engine without a directory need not
 // be opened.
 func (e *Engine) Open() error {
-	if e.renameErr != nil {
-		return e.renameErr
+	if e.life.renameErr != nil {
+		return e.life.renameErr
 	}
 	return e.storage.Open()
 }
@@ -137,7 +137,7 @@ var (
 // engine to say: its files are loaded, changes can be kept, and it is not ending.
 func (e *Engine) Ready() error {
 	switch {
-	case e.ending.Load():
+	case e.life.ending.Load():
 		return ErrEnding
 	case e.storage.Loading():
 		return ErrNotLoaded

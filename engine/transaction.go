@@ -313,7 +313,7 @@ func (t *transaction) discard() {
 func (t *transaction) unwatch() {
 	s := t.session
 	shards := t.watch.Shards()
-	if s.engine.lockUnlessBusy(s, shards) != nil {
+	if s.engine.locks.lockUnlessBusy(s, shards) != nil {
 		t.orphanWatch()
 		return
 	}

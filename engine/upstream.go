@@ -47,7 +47,7 @@ type forwarding struct {
 func (f *forwarding) run(cmd *commands.Command, args [][]byte) resp.Value {
 	s := f.session
 	place := cmd.PlaceOf(args)
-	if s.engine.monitors.watched.Load() {
+	if s.engine.observers.monitored.Load() {
 		f.show(place, cmd, args)
 	}
 	if place == commands.PlaceSlot {
@@ -108,7 +108,7 @@ func (f *forwarding) newCall(cmd *commands.Command, args [][]byte) *call.Call {
 	s := f.session
 	return &call.Call{
 		Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.answers.proto,
-		Settings: s.engine.settings.Load(), Bound: call.NewBound(s.ctx.Out.OutputBounds),
+		Settings: s.engine.cfg.settings.Load(), Bound: call.NewBound(s.ctx.Out.OutputBounds),
 		Addr: s.peer.LocalAddr,
 	}
 }
@@ -132,7 +132,7 @@ func (f *forwarding) collect(cmd *commands.Command, args [][]byte, queue []call.
 	}
 	f.calls = append(f.calls, &call.Call{
 		Cmd: cmd, Args: kept.args, Queue: queue, DB: s.ctx.DBIndex, Proto: s.answers.proto,
-		Settings: s.engine.settings.Load(), Bound: f.bound,
+		Settings: s.engine.cfg.settings.Load(), Bound: f.bound,
 	})
 	f.muted = append(f.muted, s.answers.quiet())
 }
@@ -328,10 +328,10 @@ func (f *forwarding) countDecided(c *call.Call) {
 	x := &s.ctx
 	x.NowUs = s.engine.clock.NowUs()
 	x.NowMs = x.NowUs / 1000
-	if settings := s.engine.settings.Load(); settings != x.Settings {
+	if settings := s.engine.cfg.settings.Load(); settings != x.Settings {
 		s.calls.adopt(settings)
 	}
-	s.seen.setTracer(s.engine.traces.On())
+	s.seen.setTracer(s.engine.observers.traces.On())
 	selected, db := x.DBIndex, c.DB
 	at := 0
 	for i := range c.Decided {

@@ -168,7 +168,7 @@ func (e *Engine) followUpstream() {
 	if u == nil {
 		return
 	}
-	e.traces.Elsewhere = true
+	e.observers.traces.Elsewhere = true
 	kinds := [pubsub.Kinds]call.Kind{
 		pubsub.Channels: call.Channel, pubsub.Patterns: call.Pattern, pubsub.ShardChannels: call.ShardChannel,
 	}

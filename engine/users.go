@@ -72,8 +72,8 @@ func (e *Engine) LoadUsers() error {
 // is called instead of LoadUsers and Open.
 func (e *Engine) CheckConfig() []error {
 	errs := e.loadUsers()
-	if e.renameErr != nil {
-		errs = append(errs, e.renameErr)
+	if e.life.renameErr != nil {
+		errs = append(errs, e.life.renameErr)
 	}
 	return errs
 }
@@ -107,7 +107,7 @@ func (e *Engine) loadUsers() (errs []error) {
 			continue
 		}
 		if slices.Contains(e.users.Find(name).Rules().Flags(), "off") {
-			e.log.Info(fmt.Sprintf("The user '%s' is disabled (there is no 'on' modifier in the user "+
+			e.options.Log.Info(fmt.Sprintf("The user '%s' is disabled (there is no 'on' modifier in the user "+
 				"description). Make sure this is not a configuration error.", name))
 		}
 	}
@@ -216,13 +216,13 @@ func (e *Engine) aclSave(*commands.Ctx) resp.Value {
 	dir, name, text := filepath.Dir(path), filepath.Base(path), e.users.String()
 	err := fmt.Errorf("it would be longer than %d bytes", maxACLFileBytes) // and could not be read again
 	if len(text) <= maxACLFileBytes {
-		err = disk.WriteFile(disk.OS(dir), name, name+".tmp-"+e.runID, func(w io.Writer) error {
+		err = disk.WriteFile(disk.OS(dir), name, name+".tmp-"+e.life.runID, func(w io.Writer) error {
 			_, err := io.WriteString(w, text)
 			return err
 		})
 	}
 	if err != nil {
-		e.log.Warn("ACL SAVE failed", "error", err)
+		e.options.Log.Warn("ACL SAVE failed", "error", err)
 		return resp.Error("ERR There was an error trying to save the ACLs. Please check the server logs " +
 			"for more information")
 	}

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"strconv"
+	"sync"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/process"
@@ -10,8 +11,16 @@ import (
 )
 
 // Commands returns the row of MEMORY, with the handlers of the subcommands that need the
-// engine.
-func Commands(doctor, purge, stats commands.Handler) []commands.Command {
+// engine. free collects garbage and returns unused memory to the system; it may be nil.
+func Commands(doctor, stats commands.Handler, free func()) []commands.Command {
+	var purging sync.Mutex
+	purge := func(*commands.Ctx) resp.Value {
+		if free != nil && purging.TryLock() { // else another call is under way
+			defer purging.Unlock()
+			free()
+		}
+		return resp.OK
+	}
 	row := func(name string, flags commands.Flags, complexity, summary, deviation string, tips []string,
 		handler commands.Handler,
 	) commands.Command {

@@ -30,8 +30,19 @@ type Stats struct {
 	decisions [decisionShards]decisionCounts
 	rates     rates
 
+	peak        atomic.Int64             // the largest used_memory that was seen
 	prefixes    atomic.Pointer[Prefixes] // nil: rl-stats-prefix is empty
 	prefixNames string                   // of them; used by SetPrefixes only
+}
+
+// NoteUse records a use of memory in bytes and returns the largest so far.
+func (s *Stats) NoteUse(used int64) (peak int64) {
+	for {
+		peak = s.peak.Load()
+		if used <= peak || s.peak.CompareAndSwap(peak, used) {
+			return max(peak, used)
+		}
+	}
 }
 
 // Init prepares for a number of commands.

@@ -1,0 +1,32 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/config"
+)
+
+// directives are the configuration, and what commands need of it.
+type directives struct {
+	*config.View
+	settings atomic.Pointer[commands.Settings]
+}
+
+// refresh derives the settings of commands.
+func (d *directives) refresh(topSampling uint32, prefixes commands.PrefixIndex, evictsByUse bool) {
+	d.settings.Store(&commands.Settings{
+		ProtoMaxBulkLen:      d.Int("proto-max-bulk-len"),
+		HashMaxListpackCount: d.Int("hash-max-listpack-entries"),
+		HashMaxListpackValue: d.Int("hash-max-listpack-value"),
+		SetMaxIntsetCount:    d.Int("set-max-intset-entries"),
+		ZSetMaxListpackCount: d.Int("zset-max-listpack-entries"),
+		ZSetMaxListpackValue: d.Int("zset-max-listpack-value"),
+		RLLogMaxUnits:        d.Int("rl-log-max-units"),
+		RDBCompression:       d.Bool("rdbcompression"),
+		LimiterAware:         d.String("maxmemory-policy") == "limiter-aware",
+		EvictsByUse:          evictsByUse,
+		TopSampling:          topSampling,
+		StatsPrefixes:        prefixes,
+	})
+}
