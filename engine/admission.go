@@ -66,7 +66,7 @@ func (s *Session) conditions(cmd *commands.Command) (c condition) {
 	if s.who.restriction() != nil {
 		c |= isRestricted
 	}
-	if e.evict.max.Load() != 0 {
+	if e.room.MaxMemory() != 0 {
 		c |= hasMaxMemory
 	}
 	if e.storage.Failing() {
@@ -123,6 +123,25 @@ func refuseDebug(s *Session, _ *commands.Command, _ [][]byte) resp.Value {
 
 func refuseByACL(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
 	return s.who.deny(cmd, args)
+}
+
+// refuseWithoutMemory refuses a command if memory is exhausted. It makes room first, whether
+// or not the command could need it, as Redis does.
+func refuseWithoutMemory(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
+	exhausted := false
+	if s.engine.room.Exceeded() {
+		s.EndCall() // the command before does not make room
+		exhausted = !s.engine.room.Make(&s.rec.group)
+	}
+	s.ctx.Mode.Set(commands.OutOfMemory, exhausted)
+	switch {
+	case !exhausted:
+		return resp.None
+	case s.tx.open && !cmd.Is(commands.EndsMulti), // a queue may grow without bound
+		s.tx.anyRuns(cmd, args, (*commands.Command).NeedsMemory):
+		return commands.ErrOOM
+	}
+	return resp.None
 }
 
 func refuseByRole(s *Session, cmd *commands.Command, args [][]byte) resp.Value {

@@ -87,7 +87,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 		return resp.Error("ERR " + err.Error())
 	}
 	if !caller(c).req.locked { // otherwise the next Tick does it
-		e.countAllPrefixes()
+		e.room.CountPrefixes()
 	}
 	return resp.OK
 }
@@ -99,8 +99,7 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	e.stats.Reset()
 	e.aclLog.ResetCounts()
 	e.observers.doctor.ResetTotals()
-	e.evict.evicted.Store(0)
-	e.evict.exceeded.Store(0)
+	e.room.ResetStats()
 	e.storage.ResetStats()
 	e.scripts.ResetStats()
 	e.repl.master.ResetCounts()

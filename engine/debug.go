@@ -49,7 +49,7 @@ func (e *Engine) debugSleep(c *commands.Ctx) resp.Value {
 // DEBUG SET-ACTIVE-EXPIRE 0 | 1
 func (e *Engine) debugSetActiveExpire(c *commands.Ctx) resp.Value {
 	on, _ := store.ParseInt(c.Args[2])
-	e.reclaimOff.Store(on == 0)
+	e.room.ReclaimOff.Store(on == 0)
 	return resp.OK
 }
 
@@ -173,7 +173,7 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 			return errClockSet
 		}
 		if ms < c.NowMs {
-			e.reclaimAll(c.NowMs) // expired keys do not count
+			e.room.ReclaimLocked(c.NowMs) // expired keys do not count
 			if !e.empty() {
 				return errClockBack
 			}
@@ -184,7 +184,7 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 	default:
 		return errClockSyntax
 	}
-	e.reclaimAll(e.clock.NowUs() / 1000)
+	e.room.ReclaimLocked(e.clock.NowUs() / 1000)
 	return resp.OK
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/zlimit/zlimit/engine/memory"
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/room"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/persist/disk"
@@ -91,14 +92,9 @@ type Engine struct {
 
 	life life
 
-	locks    locks
-	prefixes prefixes
+	locks locks
 
 	faults faults.Set // of DEBUG FAULT and package zlimittest
-
-	reclaimOff atomic.Bool // DEBUG SET-ACTIVE-EXPIRE 0
-
-	reclaimAt int // the shard that the next Tick reclaims first; used by Tick only
 
 	recording recording
 
@@ -114,7 +110,7 @@ type Engine struct {
 	observers observers
 	pause     pause
 
-	evict eviction
+	room  room.Keeper
 	stats stats.Stats
 
 	slow slow
@@ -181,7 +177,7 @@ func New(o Options) *Engine {
 	e.stats.Init(e.table.Len())
 	e.stats.Sampler.Init(e.store, e.clock, e.scripts.BusyChange, o.Pause)
 	e.follow()
-	e.followPrefixes()
+	e.room.Init(e.roomOptions())
 	return e
 }
 
@@ -242,10 +238,9 @@ func (e *Engine) follow() {
 		if p := e.stats.SetPrefixes(e.cfg.Strings("rl-stats-prefix")); p != nil {
 			prefixes = p
 		}
-		e.cfg.refresh(sampling, prefixes, e.evictsByUse())
+		e.cfg.refresh(sampling, prefixes, room.EvictsByUse(e.cfg.View))
 		e.repl.follow(e.cfg.View)
 		e.scripts.SetLimits(e.cfg.Int("busy-reply-threshold"), e.cfg.Int("lua-memory-limit"))
-		e.followEviction()
 		e.slow.follow(e.cfg.Int("slowlog-log-slower-than"), e.cfg.Int("slowlog-max-len"),
 			e.cfg.Int("latency-monitor-threshold"))
 		e.logins.SetRate(e.cfg.Int("failed-logins-per-second"))
@@ -266,18 +261,12 @@ func (e *Engine) Tick() {
 	e.pause.expire()
 	e.storage.Tick()
 	e.tickReplication()
-	if !e.reclaimOff.Load() {
-		e.reclaimSome()
-	}
-	e.countPrefixes()
+	e.room.Tick()
 	e.locks.removeOrphans()
 	if e.recording.tracks() {
 		e.recording.tracking.Tick(e.store)
 	}
 	e.observers.doctor.Tick(e.store, e.clock.NowUs()/1000)
-	if e.evict.max.Load() != 0 {
-		e.evictSome()
-	}
 	e.stats.Sampler.Tick(int(e.cfg.Int("hz")))
 	e.stats.SampleRates(e.clock.MonotonicUs())
 	e.slow.sampleGC()

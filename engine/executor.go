@@ -58,6 +58,35 @@ func (k keyspace) execute(cmd *commands.Command, args [][]byte) resp.Value {
 	return reply
 }
 
+// executeAgain is called when a command was refused because a prefix is full. Keys
+// count until they are reclaimed: so it reclaims what has expired, and runs the command
+// again if there is room then. It first reclaims as little as makes room for one key,
+// and if the command needs more, everything.
+func (k keyspace) executeAgain(
+	shards store.ShardSet, cmd *commands.Command, args [][]byte, reply resp.Value,
+) resp.Value {
+	s := k.session
+	c := &s.ctx
+	for _, all := range [...]bool{false, true} {
+		full := c.Full
+		c.Full, c.Retry = nil, false
+		if !s.engine.room.ReclaimPrefix(full, c.NowMs, all) {
+			full.Refuse()
+			if s.ctx.Env.Shown() {
+				s.seen.showTrace() // end did not, because of Retry
+			}
+			break
+		}
+		c.Mode.Set(commands.Final, all)
+		reply = k.executeIn(shards, cmd, args)
+		c.Mode.Set(commands.Final, false)
+		if c.Full == nil {
+			break
+		}
+	}
+	return reply
+}
+
 // executeScript is execute for commands whose row has Locks.
 func (k keyspace) executeScript(cmd *commands.Command, args [][]byte) resp.Value {
 	s := k.session

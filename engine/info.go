@@ -65,7 +65,7 @@ func (e *Engine) Facts() *info.Facts {
 		RewriteError: sync.OnceValue(e.rewriteError), ShutdownInMs: sync.OnceValue(e.shutdownInMs),
 		Sessions: e.Sessions, Subscribed: e.subscribers, LargestBuffers: e.largestBuffers,
 		Use: use, Memory: sync.OnceValue(func() *memory.Facts { return e.readMemory(use()) }),
-		MaxMemory: e.MaxMemory, Evicted: e.evict.evicted.Load, ExceededUs: e.evict.exceededUs,
+		Room:    &e.room,
 		Storage: sync.OnceValue(e.storage.Status),
 		Stream:  sync.OnceValue(r.stream.Status), Failover: e.failoverState, Unexpected: r.unexpected.Load,
 		Link: sync.OnceValue(func() *info.Link {

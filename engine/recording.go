@@ -181,6 +181,29 @@ func (r *recording) append(g *effects.Group, nowMs int64) (logged, streamed int6
 	return logged, streamed
 }
 
+// recordStep starts recording changes that belong to no command, in shards that are locked. It reports
+// whether anything is recorded; commitStep must follow then.
+func (e *Engine) recordStep(g *effects.Group, shards store.ShardSet) bool {
+	wanted := e.recording.wanted()
+	if wanted == 0 {
+		return false
+	}
+	g.Want(wanted)
+	e.store.Record(shards, g)
+	return true
+}
+
+// commitStep publishes what was recorded since recordStep: in the journal, to replicas and to clients.
+func (e *Engine) commitStep(g *effects.Group, shards store.ShardSet, nowMs int64) {
+	e.store.Record(shards, nil)
+	e.broker.DeferEvents(g)
+	out := e.recording.tracking.Invalidations()
+	out.Add(g, tracking.Author{})
+	e.recording.append(g, nowMs)
+	out.SendBeforeReply()
+	out.SendAfterReplies()
+}
+
 // A script that is past busy-reply-threshold when the process ends is killed. If it
 // had written, memory holds half of what it was to do, and files must not: its
 // effects, with those of the EXEC around it, are dropped, and its shards are torn.

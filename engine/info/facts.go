@@ -10,6 +10,7 @@ import (
 	"github.com/zlimit/zlimit/engine/memory"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/replication"
+	"github.com/zlimit/zlimit/engine/room"
 	"github.com/zlimit/zlimit/engine/slowlog"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/engine/tracking"
@@ -53,11 +54,9 @@ type Facts struct {
 	Subscribed     func() int
 	LargestBuffers func() (input, output int) // bytes
 
-	Use        func() memory.Use
-	Memory     func() *memory.Facts
-	MaxMemory  func() int64
-	Evicted    func() int64
-	ExceededUs func(nowUs int64) (total, current int64) // for how long memory was beyond maxmemory
+	Use    func() memory.Use
+	Memory func() *memory.Facts
+	Room   *room.Keeper
 
 	Storage func() durable.Status
 

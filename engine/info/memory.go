@@ -38,7 +38,7 @@ var memoryRows = []row{
 	fact("used_memory_scripts", func(f *Facts) any {
 		return bytes(f.Memory().Scripts.Bytes + f.Memory().Libraries.Bytes)
 	}),
-	fact("maxmemory", func(f *Facts) any { return bytes(f.MaxMemory()) },
+	fact("maxmemory", func(f *Facts) any { return bytes(f.Room.MaxMemory()) },
 		gauge("zlimit_maxmemory_bytes", "Limit of used memory, 0 if there is none.")),
 	fact("maxmemory_policy", func(f *Facts) any { return f.Memory().Policy }),
 	fact("maxmemory_reserve", func(f *Facts) any { return f.Memory().Reserve },

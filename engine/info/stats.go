@@ -36,10 +36,10 @@ var statRows = []row{
 		counter("zlimit_expired_keys_total", "Keys removed because their deadline had passed.")),
 	always("expired_stale_perc", "0.00",
 		differs("0: the index of deadlines knows what is due, nothing is estimated from samples.")),
-	fact("expired_time_cap_reached_count", func(f *Facts) any { return f.Stats.ReclaimCuts.Load() }),
-	fact("expire_cycle_cpu_milliseconds", func(f *Facts) any { return f.Stats.ReclaimUs.Load() / 1000 },
+	fact("expired_time_cap_reached_count", func(f *Facts) any { return f.Room.ReclaimCuts.Load() }),
+	fact("expire_cycle_cpu_milliseconds", func(f *Facts) any { return f.Room.ReclaimUs.Load() / 1000 },
 		differs("How long the cycles took, with the pauses in them.")),
-	fact("evicted_keys", func(f *Facts) any { return f.Evicted() },
+	fact("evicted_keys", func(f *Facts) any { return f.Room.Evicted.Load() },
 		counter("zlimit_evicted_keys_total", "Keys evicted because memory was full.")),
 	fact("evicted_clients", func(f *Facts) any { return f.Stats.Evicted.Load() },
 		counter("zlimit_evicted_clients_total", "Clients closed by maxmemory-clients.")),
@@ -48,11 +48,11 @@ var statRows = []row{
 	fact("", func(f *Facts) any { return f.SlowLog.Total() },
 		counter("zlimit_slow_commands_total", "Calls that took at least slowlog-log-slower-than.")),
 	fact("total_eviction_exceeded_time", func(f *Facts) any {
-		us, _ := f.ExceededUs(f.MonotonicUs)
+		us, _ := f.Room.ExceededUs(f.MonotonicUs)
 		return us / 1000
 	}),
 	fact("current_eviction_exceeded_time", func(f *Facts) any {
-		_, us := f.ExceededUs(f.MonotonicUs)
+		_, us := f.Room.ExceededUs(f.MonotonicUs)
 		return us / 1000
 	}),
 	fact("keyspace_hits", func(f *Facts) any { return f.Keyspace.Hits }),

@@ -17,8 +17,6 @@ type Stats struct {
 	OutputLimit atomic.Int64 // connections that client-output-buffer-limit has closed
 	Blocked     atomic.Int64 // sessions that are blocked now
 	TimedWaits  atomic.Int64 // of them, those with a timeout
-	ReclaimUs   atomic.Int64 // that Ticks have spent on expired keys
-	ReclaimCuts atomic.Int64 // Ticks that left expired keys to the next one
 
 	Errors  Errors
 	Traffic Traffic
@@ -110,7 +108,6 @@ func (r *Run) Flush(session int64, s *Stats) {
 func (s *Stats) Reset() {
 	for _, n := range []*atomic.Int64{
 		&s.Connections, &s.Rejected, &s.Handshakes, &s.Evicted, &s.QueryLimit, &s.OutputLimit,
-		&s.ReclaimUs, &s.ReclaimCuts,
 	} {
 		n.Store(0)
 	}
