@@ -22,7 +22,7 @@ var bounds = []struct {
 	aim       int
 }{
 	{"engine", "fields of Session", 19, 20},
-	{"engine", "fields of Engine", 24, 20},
+	{"engine", "fields of Engine", 20, 20},
 	{"commands", "fields of Ctx", 20, 20},
 	{"server", "fields of Server", 20, 20},
 	{"server", "fields of conn", 19, 20},

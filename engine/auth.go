@@ -25,7 +25,7 @@ func auth(c *commands.Ctx) resp.Value {
 	switch len(c.Args) {
 	case 2:
 		c.Redact(1)
-		if s.engine.users.Default().Rules().NoPassword() {
+		if s.engine.accounts.Default().Rules().NoPassword() {
 			return errNoPass
 		}
 	case 3:
@@ -49,14 +49,15 @@ func (a *account) login(name, password string) resp.Value {
 		return errManyLogins
 	}
 	e := s.engine
-	if !e.users.Login(name, password, a.enter) {
-		if e.logins.Failed(s.peer.Network, e.clock.MonotonicUs()) {
-			e.options.Log.Warn("many logins from an address fail: further ones are slowed", "addr", s.peer.Addr)
+	if !e.accounts.Login(name, password, a.enter) {
+		if e.accounts.Logins.Failed(s.peer.Network, e.clock.MonotonicUs()) {
+			e.options.Log.Warn("many logins from an address fail: further ones are slowed",
+				"addr", s.peer.Addr)
 		}
 		a.logDenial(acl.Denial{Reason: acl.DeniedAuth, Object: string(s.ctx.Args[0])}, acl.Toplevel, name)
 		return errWrongPass
 	}
-	e.logins.Succeeded(s.peer.Network, e.clock.MonotonicUs())
+	e.accounts.Logins.Succeeded(s.peer.Network, e.clock.MonotonicUs())
 	return resp.OK
 }
 
@@ -103,7 +104,7 @@ func (a *account) admitsLogin() bool {
 
 func (a *account) reserveLogin(mostUs int64) (waitUs int64) {
 	s := a.session
-	return s.engine.logins.Reserve(s.peer.Network, s.engine.clock.MonotonicUs(), mostUs)
+	return s.engine.accounts.Logins.Reserve(s.peer.Network, s.engine.clock.MonotonicUs(), mostUs)
 }
 
 // enter makes the session that of a user.
@@ -115,24 +116,51 @@ func (a *account) enter(u *acl.User) {
 // leave makes the session that of the default user, as a new connection's is.
 func (a *account) leave() {
 	s := a.session
-	a.user.Store(s.engine.users.Default())
+	a.user.Store(s.engine.accounts.Default())
 	if s.peer.Owner {
-		a.user.Store(s.engine.owner)
+		a.user.Store(s.engine.accounts.Owner)
 	}
 	a.authenticated = !a.needsPassword()
 }
 
 // needsPassword reports whether a new session has to authenticate.
 func (a *account) needsPassword() bool {
-	return !a.session.peer.Owner && !a.session.engine.users.Default().Rules().Open()
+	return !a.session.peer.Owner && !a.session.engine.accounts.Default().Rules().Open()
+}
+
+// User implements accounts.Caller.
+func (a *account) User() *acl.User { return a.user.Load() }
+
+// CutUsers implements accounts.Caller.
+func (a *account) CutUsers(deleted []*acl.User) {
+	s := a.session
+	if len(deleted) > 0 {
+		s.ending.kill(func(o *Session) bool { return slices.Contains(deleted, o.who.user.Load()) })
+	}
+}
+
+// CutSubscribers implements accounts.Caller.
+func (a *account) CutSubscribers(u *acl.User, before *acl.Rules) {
+	s := a.session
+	after := u.Rules()
+	if !before.LosesChannels(after) {
+		return
+	}
+	cut := make(map[any]bool)
+	for _, owner := range s.AcquireBroker().Owners(func(topic string, pattern bool) bool {
+		return !after.PermitsChannel(topic, pattern)
+	}) {
+		cut[owner] = true
+	}
+	s.ending.kill(func(o *Session) bool { return cut[o] && o.who.user.Load() == u })
 }
 
 // NeedsPassword reports whether clients have to authenticate: the default user has a
 // password, or is off.
-func (e *Engine) NeedsPassword() bool { return !e.users.Default().Rules().Open() }
+func (e *Engine) NeedsPassword() bool { return !e.accounts.Default().Rules().Open() }
 
 // HasPassword reports whether the default user has a password.
-func (e *Engine) HasPassword() bool { return !e.users.Default().Rules().NoPassword() }
+func (e *Engine) HasPassword() bool { return !e.accounts.Default().Rules().NoPassword() }
 
 // Errors of LoginSession and AuthorizeScrape.
 var (

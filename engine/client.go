@@ -347,7 +347,7 @@ func clientKill(c *commands.Ctx) resp.Value {
 			}
 			filters["type"] = of
 		case commands.EqualFold(word, "user"):
-			u := s.engine.users.Find(value)
+			u := s.engine.accounts.Find(value)
 			if u == nil {
 				return resp.Error("ERR No such user '" + resp.CString(value) + "'")
 			}

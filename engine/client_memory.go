@@ -14,7 +14,7 @@ type registry struct {
 	byID   map[int64]*Session // protected by mu, as the next one
 	lastID int64
 
-	buffers atomic.Int64 // bytes of connections and transactions, as last published, unread replies, and names
+	buffers atomic.Int64 // bytes of connections and transactions as published, unread replies, and names
 	mail    atomic.Int64 // bytes of mailboxes
 
 	limit    atomic.Int64 // maxmemory-clients in bytes; 0: none

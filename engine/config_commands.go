@@ -75,7 +75,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 		Protected: caller(c).who.allowed("enable-protected-configs"),
 		Loading:   e.storage.Loading() || e.storage.Reloading(),
 	}
-	e.keepUsers() // requirepass changes one
+	e.accounts.Keep() // requirepass changes one
 	if err := e.cfg.SetAs(by, c.Args[2:]); err != nil {
 		var refusal *config.SetError
 		switch {
@@ -97,7 +97,7 @@ func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	c.Store.ResetStats()
 	caller(c).calls.flush()
 	e.stats.Reset()
-	e.aclLog.ResetCounts()
+	e.accounts.Log.ResetCounts()
 	e.observers.doctor.ResetTotals()
 	e.room.ResetStats()
 	e.storage.ResetStats()
@@ -117,7 +117,7 @@ func (e *Engine) configRewrite(*commands.Ctx) resp.Value {
 		return errNoConfigFile
 	case err != nil:
 		e.options.Log.Warn("CONFIG REWRITE failed", "error", err)
-		return resp.Error("ERR Rewriting config file: " + resp.OneLine(cReason(err)))
+		return resp.Error("ERR Rewriting config file: " + resp.OneLine(disk.Strerror(err)))
 	}
 	e.options.Log.Info("CONFIG REWRITE executed with success")
 	return resp.OK
@@ -129,9 +129,9 @@ func (e *Engine) debugConfigRewrite(*commands.Ctx) resp.Value {
 	err := e.rewriteConfig(e.cfg.RewriteAll, disk.OS)
 	switch {
 	case errors.Is(err, config.ErrNoFile):
-		return resp.Error(failed + cReason(syscall.EFAULT)) // as in Redis
+		return resp.Error(failed + disk.Strerror(syscall.EFAULT)) // as in Redis
 	case err != nil:
-		return resp.Error(failed + resp.OneLine(cReason(err)))
+		return resp.Error(failed + resp.OneLine(disk.Strerror(err)))
 	}
 	return resp.OK
 }
@@ -141,7 +141,7 @@ type rewriter func(users func() []string, write func(path, text string) error) e
 
 // rewriteConfig writes the configuration file, in the directory that open returns.
 func (e *Engine) rewriteConfig(rewrite rewriter, open func(dir string) disk.FS) error {
-	return rewrite(e.userLines, func(path, text string) error {
+	return rewrite(e.accounts.ConfigLines, func(path, text string) error {
 		name := filepath.Base(path)
 		temp := name + ".tmp-" + e.life.runID
 		return disk.ReplaceFile(open(filepath.Dir(path)), name, temp, func(w io.Writer) error {
@@ -149,16 +149,4 @@ func (e *Engine) rewriteConfig(rewrite rewriter, open func(dir string) disk.FS) 
 			return err
 		})
 	})
-}
-
-// userLines returns the lines of the configuration file that declare the users, none if
-// they are in the ACL file.
-func (e *Engine) userLines() (lines []string) {
-	if e.cfg.String("aclfile") != "" {
-		return nil
-	}
-	for _, u := range e.users.All() {
-		lines = append(lines, u.ConfigLine())
-	}
-	return lines
 }

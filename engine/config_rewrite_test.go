@@ -30,7 +30,7 @@ func newConfigured(t *testing.T, text string) (e *Engine, s *Session, path strin
 	e = New(Options{Config: cfg, Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})})
 	require.NoError(t, e.LoadUsers())
 	s = e.NewSession(Peer{Owner: true})
-	s.who.user.Store(e.owner)
+	s.who.user.Store(e.accounts.Owner)
 	t.Cleanup(s.Close)
 	return e, s, path
 }
@@ -83,7 +83,7 @@ func TestConfigRewriteOfUsers(t *testing.T) {
 	require.Equal(t, "OK", doLine(s, "CONFIG REWRITE"))
 	other, _, _ := newConfigured(t, read(t, path))
 	lines := func(e *Engine) (all []string) {
-		for _, u := range e.users.All() {
+		for _, u := range e.accounts.All() {
 			all = append(all, strings.Replace(u.Line(), " sanitize-payload", "", 1)) // as after "reset"
 		}
 		return all
@@ -106,7 +106,7 @@ func TestWrittenUsersAreReadAgain(t *testing.T) {
 		{"\xff", "~\xff", "+get|\xff"},
 	}
 	lines := func(e *Engine) (all []string) {
-		for _, u := range e.users.All() {
+		for _, u := range e.accounts.All() {
 			all = append(all, strings.Replace(u.Line(), "sanitize-payload ", "", 1)) // as after "reset"
 		}
 		return all
@@ -214,11 +214,11 @@ func TestReasonsAreThoseOfC(t *testing.T) {
 		&os.LinkError{Op: "rename", Old: "x", New: "y", Err: syscall.EACCES},
 		errors.Join(syscall.EACCES, errors.New("close")),
 	} {
-		require.Equal(t, "Permission denied", cReason(err))
+		require.Equal(t, "Permission denied", disk.Strerror(err))
 	}
-	require.Equal(t, "No space left on device", cReason(syscall.ENOSPC))
-	require.Equal(t, "Read-only file system", cReason(syscall.EROFS))
-	require.Equal(t, "Other", cReason(errors.New("other")))
+	require.Equal(t, "No space left on device", disk.Strerror(syscall.ENOSPC))
+	require.Equal(t, "Read-only file system", disk.Strerror(syscall.EROFS))
+	require.Equal(t, "Other", disk.Strerror(errors.New("other")))
 }
 
 // TestConfigRewriteSurvivesPowerCuts cuts the power at every operation: the file is the old
@@ -264,7 +264,7 @@ func TestConfigRewriteSurvivesFaults(t *testing.T) {
 		})
 		err := e.rewriteConfig(e.cfg.Rewrite, func(string) disk.FS { return d.FS() })
 		require.ErrorIs(t, err, syscall.ENOSPC, kind)
-		require.Equal(t, "No space left on device", cReason(err))
+		require.Equal(t, "No space left on device", disk.Strerror(err))
 		require.Equal(t, "old\n", string(d.Bytes("zlimit.conf")), kind)
 		require.Equal(t, []string{"zlimit.conf"}, d.Names(), kind)
 	}

@@ -207,7 +207,7 @@ func (e *Engine) debugReset(c *commands.Ctx) resp.Value {
 	if err := e.cfg.Restore(); err != nil {
 		return resp.Error("ERR " + resp.OneLine(err.Error()))
 	}
-	caller(c).who.cutUsers(e.restoreUsers())
+	caller(c).who.CutUsers(e.accounts.Restore())
 	if refusal := e.clockRefusal("RESET"); refusal != "" {
 		return resp.Error(refusal)
 	}

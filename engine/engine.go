@@ -4,18 +4,16 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"sync/atomic"
 
-	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/engine/accounts"
 	"github.com/zlimit/zlimit/engine/debug"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/faults"
-	"github.com/zlimit/zlimit/engine/logins"
 	"github.com/zlimit/zlimit/engine/memory"
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/pubsub"
@@ -98,12 +96,7 @@ type Engine struct {
 
 	recording recording
 
-	users *acl.Users
-	// initialUsers is what they were before ACL or CONFIG SET could change them; nil: neither was called.
-	initialUsers atomic.Pointer[keptUsers]
-	owner        *acl.User // of sessions whose peer is the program that runs the engine
-	aclLog       acl.Log
-	logins       logins.Limit
+	accounts accounts.Accounts
 
 	sessions  registry
 	broker    pubsub.Broker
@@ -161,7 +154,7 @@ func New(o Options) *Engine {
 		e.scripts.Commands(),
 		connectionGroup, clientGroup, transactionGroup,
 		commands.Lolwut(RedisVersion), pubsub.Commands,
-		e.aclGroup(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryStats, o.FreeMemory),
+		e.accounts.Commands(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryStats, o.FreeMemory),
 		e.storage.Commands(), e.replicationGroup(),
 		doctor.Commands(func() *doctor.Doctor { return e.observers.doctor }), e.observers.traces.Commands(),
 		[]commands.Command{e.stats.Command(func(c *commands.Ctx) { caller(c).calls.flush() })},
@@ -170,9 +163,10 @@ func New(o Options) *Engine {
 	e.life.renameErr = rename(e.table, o.Config.Renames())
 	e.scripts.SetTable(e.table)
 	e.followUpstream()
-	e.users = acl.NewUsers(acl.NewCommands(e.table))
-	e.owner = e.users.Owner()
-	e.followUsers()
+	e.accounts.Init(accounts.Options{
+		Config: cfg, Log: o.Log, Table: e.table, RunID: e.life.runID,
+		Caller: func(c *commands.Ctx) accounts.Caller { return &caller(c).who },
+	})
 	e.pause.engine = e
 	e.stats.Init(e.table.Len())
 	e.stats.Sampler.Init(e.store, e.clock, e.scripts.BusyChange, o.Pause)
@@ -243,7 +237,6 @@ func (e *Engine) follow() {
 		e.scripts.SetLimits(e.cfg.Int("busy-reply-threshold"), e.cfg.Int("lua-memory-limit"))
 		e.slow.follow(e.cfg.Int("slowlog-log-slower-than"), e.cfg.Int("slowlog-max-len"),
 			e.cfg.Int("latency-monitor-threshold"))
-		e.logins.SetRate(e.cfg.Int("failed-logins-per-second"))
 		e.broker.Limits.Normal.Store(e.cfg.OutputBufferLimit(config.ClassNormal).HardBytes)
 		e.broker.Limits.Subscriber.Store(e.cfg.OutputBufferLimit(config.ClassPubSub).HardBytes)
 		e.sessions.limit.Store(clientLimit(e.cfg.Int("maxmemory-clients"), e.cfg.Int("maxmemory")))

@@ -69,7 +69,7 @@ func (e *Engine) WithShards(fn func()) {
 }
 
 // LoginNetworks returns the number of networks whose failed logins are remembered.
-func (e *Engine) LoginNetworks() int { return e.logins.Len() }
+func (e *Engine) LoginNetworks() int { return e.accounts.Logins.Len() }
 
 // CountedKeys returns how many keys a prefix of rl-max-keys-per-prefix counts and how many there are, while
 // no command runs, and whether the keys of every shard are counted.

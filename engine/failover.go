@@ -181,7 +181,8 @@ func (e *Engine) switchRoles(f *failover, late bool) (over bool) {
 		e.repl.stream.SetFollowing(false)
 		if late {
 			e.endFailover(f)
-			e.options.Log.Warn("failover aborted: no replica has everything before the timeout", "to", f.target())
+			e.options.Log.Warn("failover aborted: no replica has everything before the timeout",
+				"to", f.target())
 		}
 		return late
 	}

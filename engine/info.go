@@ -61,7 +61,7 @@ func (e *Engine) Facts() *info.Facts {
 		StartUs: e.life.startUs, MonotonicUs: e.clock.MonotonicUs(), RunID: e.life.runID, Version: Version,
 		Redis: RedisVersion, Config: e.cfg.Config, Table: e.table, Clock: e.clock, Store: e.store,
 		Scripts: e.scripts, Stats: &e.stats, Broker: &e.broker, Tracking: &e.recording.tracking,
-		ACLLog: &e.aclLog, Doctor: e.observers.doctor, SlowLog: &e.slow.log, Master: r.master,
+		ACLLog: &e.accounts.Log, Doctor: e.observers.doctor, SlowLog: &e.slow.log, Master: r.master,
 		RewriteError: sync.OnceValue(e.rewriteError), ShutdownInMs: sync.OnceValue(e.shutdownInMs),
 		Sessions: e.Sessions, Subscribed: e.subscribers, LargestBuffers: e.largestBuffers,
 		Use: use, Memory: sync.OnceValue(func() *memory.Facts { return e.readMemory(use()) }),

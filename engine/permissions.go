@@ -47,7 +47,7 @@ func (a *account) logDenial(d acl.Denial, context, username string) {
 		}
 	})
 	cause := acl.Cause{Reason: d.Reason, Context: context, Object: d.Object, Username: username}
-	e.aclLog.Add(cause, nowUs/1000, s.shown.line(nowUs), e.cfg.Int("acllog-max-len"))
+	e.accounts.Log.Add(cause, nowUs/1000, s.shown.line(nowUs), e.cfg.Int("acllog-max-len"))
 }
 
 // denyInExec is deny for a queued command: its user may have lost the right since.

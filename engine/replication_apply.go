@@ -17,7 +17,7 @@ func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 	s.tracking.Init(&e.recording.tracking, s.id, &s.inbox.subscriber)
 	s.ctx.DBIndex = e.repl.stream.Status().DB
 	s.ctx.Mode.Set(commands.Replayed, true)
-	s.who.user.Store(e.owner)
+	s.who.user.Store(e.accounts.Owner)
 	return s
 }
 

@@ -32,7 +32,7 @@ func (e *Engine) tickKeeping() {
 		return
 	}
 	if err := e.rewriteError(); err != nil {
-		e.options.Log.Warn("CONFIG REWRITE will fail, so a role that Sentinel changes is lost at the next restart",
-			"config-file", e.cfg.Path(), "sentinels", e.broker.Sentinels.Load(), "error", err)
+		e.options.Log.Warn("CONFIG REWRITE will fail, so a role that Sentinel changes is lost at the next "+
+			"restart", "config-file", e.cfg.Path(), "sentinels", e.broker.Sentinels.Load(), "error", err)
 	}
 }

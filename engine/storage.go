@@ -49,6 +49,24 @@ func (e *Engine) newStorage() *durable.Storage {
 	})
 }
 
+// LoadUsers reads the users of the configuration or of the ACL file. It is called before there are sessions.
+func (e *Engine) LoadUsers() error {
+	if errs := e.accounts.Load(); len(errs) > 0 {
+		return errs[0]
+	}
+	return nil
+}
+
+// CheckConfig returns the errors of rename-command and of the users, with which no server starts. It
+// is called instead of LoadUsers and Open.
+func (e *Engine) CheckConfig() []error {
+	errs := e.accounts.Load()
+	if e.life.renameErr != nil {
+		errs = append(errs, e.life.renameErr)
+	}
+	return errs
+}
+
 // Open prepares for Load; until that has returned, sessions answer LOADING. If
 // the directives ask for files, Open locks the directory: one engine at a time
 // may write to it. Open fails if there is no directory but the directives ask for

@@ -14,8 +14,8 @@ func (k *Keeper) setPrefixLimits() {
 	k.store.SetPrefixLimits(limits)
 }
 
-// CountPrefixes makes the limits take effect if they were changed, and returns when they have. No shard may be
-// locked. What a script past busy-reply-threshold holds is left to Tick.
+// CountPrefixes makes the limits take effect if they were changed, and returns when they have. No shard may
+// be locked. What a script past busy-reply-threshold holds is left to Tick.
 func (k *Keeper) CountPrefixes() {
 	if k.store.PrefixesCounted() || k.options.Loading() {
 		return

@@ -1,4 +1,4 @@
-package engine
+package accounts
 
 import (
 	"crypto/rand"
@@ -18,8 +18,8 @@ const (
 	aclAdmin = aclFlags | commands.Admin
 )
 
-// aclGroup returns the row of ACL.
-func (e *Engine) aclGroup() []commands.Command {
+// Commands returns the row of ACL. Init may be called later.
+func (a *Accounts) Commands() []commands.Command {
 	row := func(name string, arity int, flags commands.Flags, complexity, syntax, summary string,
 		handler commands.Handler,
 	) commands.Command {
@@ -29,10 +29,10 @@ func (e *Engine) aclGroup() []commands.Command {
 		}
 	}
 	dryRun := row("dryrun", -4, aclAdmin, "O(1)", "username command [arg [arg ...]]",
-		"Returns whether a user may make a call, without making it.", e.aclDryRun)
+		"Returns whether a user may make a call, without making it.", a.dryRun)
 	dryRun.Since = "7.0.0"
 	setUser := row("setuser", -3, aclAdmin, "O(N)", "username [rule [rule ...]]",
-		"Creates a user or changes his rules.", e.aclSetUser)
+		"Creates a user or changes his rules.", a.setUser)
 	setUser.Deviation = "refuses a first argument with white space, which ACL LOAD could not read; where " +
 		"it must be, a word of a selector is quoted in ACL LIST and in files, and beside ~* no other " +
 		"pattern is written"
@@ -41,34 +41,34 @@ func (e *Engine) aclGroup() []commands.Command {
 		Summary: "Manages users and what they may do.",
 		Subs: []commands.Command{
 			row("cat", -2, aclFlags, "O(1)", "[categoryname]",
-				"Lists the ACL categories, or the commands of one.", e.aclCat),
+				"Lists the ACL categories, or the commands of one.", a.cat),
 			row("deluser", -3, aclAdmin, "O(1)", "username [username ...]",
-				"Deletes users and disconnects them.", e.aclDelUser),
+				"Deletes users and disconnects them.", a.delUser),
 			dryRun,
 			row("genpass", -2, aclFlags, "O(1)", "[bits]",
-				"Returns a random password.", aclGenPass),
+				"Returns a random password.", genPass),
 			row("getuser", 3, aclAdmin, "O(N)", "username",
-				"Returns the rules of a user.", e.aclGetUser),
+				"Returns the rules of a user.", a.getUser),
 			commands.Help("server", "6.0.0"),
 			row("list", 2, aclAdmin, "O(N)", "",
-				"Lists the users and their rules.", e.aclList),
+				"Lists the users and their rules.", a.list),
 			row("load", 2, aclAdmin, "O(N)", "",
-				"Replaces the users by those of the ACL file.", e.aclLoad),
+				"Replaces the users by those of the ACL file.", a.load),
 			row("log", -2, aclAdmin, "O(N)", "[count | RESET]",
-				"Lists the latest refused calls and failed logins.", e.aclLogCommand),
+				"Lists the latest refused calls and failed logins.", a.log),
 			row("save", 2, aclAdmin, "O(N)", "",
-				"Writes the users to the ACL file.", e.aclSave),
+				"Writes the users to the ACL file.", a.save),
 			setUser,
 			row("users", 2, aclAdmin, "O(N)", "",
-				"Lists the names of the users.", e.aclUsers),
+				"Lists the names of the users.", a.names),
 			row("whoami", 2, aclFlags, "O(1)", "",
-				"Returns the name of the connection's user.", aclWhoAmI),
+				"Returns the name of the connection's user.", a.whoAmI),
 		},
 	}}
 }
 
 // ACL CAT [categoryname]
-func (e *Engine) aclCat(c *commands.Ctx) resp.Value {
+func (a *Accounts) cat(c *commands.Ctx) resp.Value {
 	switch len(c.Args) {
 	case 2:
 		return resp.Array(resp.Bulks(commands.Categories)...)
@@ -79,13 +79,13 @@ func (e *Engine) aclCat(c *commands.Ctx) resp.Value {
 		if found < 0 {
 			return resp.Error("ERR Unknown category '" + resp.CString(string(c.Args[2])) + "'")
 		}
-		return resp.Array(resp.Bulks(e.users.Commands().InCategory(commands.Categories[found]))...)
+		return resp.Array(resp.Bulks(a.Users.Commands().InCategory(commands.Categories[found]))...)
 	}
 	return commands.WrongSubcommandArity(c)
 }
 
 // ACL SETUSER username [rule [rule ...]]
-func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
+func (a *Accounts) setUser(c *commands.Ctx) resp.Value {
 	for i := range c.Args[2:] {
 		c.Redact(2 + i)
 	}
@@ -93,8 +93,8 @@ func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
 	for _, rule := range c.Args[3:] {
 		rules = append(rules, string(rule))
 	}
-	e.keepUsers()
-	err := e.users.Set(string(c.Args[2]), rules, e.allChannels(), caller(c).who.cutSubscribers)
+	a.Keep()
+	err := a.Set(string(c.Args[2]), rules, a.allChannels(), a.options.Caller(c).CutSubscribers)
 	var rule *acl.RuleError
 	switch {
 	case err == nil:
@@ -107,24 +107,24 @@ func (e *Engine) aclSetUser(c *commands.Ctx) resp.Value {
 }
 
 // ACL DELUSER username [username ...]
-func (e *Engine) aclDelUser(c *commands.Ctx) resp.Value {
-	e.keepUsers()
+func (a *Accounts) delUser(c *commands.Ctx) resp.Value {
+	a.Keep()
 	deleted := int64(0)
 	for _, name := range c.Args[2:] {
 		if string(name) == acl.DefaultName {
 			return resp.Error("ERR The 'default' user cannot be removed")
 		}
-		if u := e.users.Delete(string(name)); u != nil {
+		if u := a.Delete(string(name)); u != nil {
 			deleted++
-			caller(c).who.cutUsers([]*acl.User{u})
+			a.options.Caller(c).CutUsers([]*acl.User{u})
 		}
 	}
 	return resp.Int(deleted)
 }
 
 // ACL GETUSER username
-func (e *Engine) aclGetUser(c *commands.Ctx) resp.Value {
-	u := e.users.Find(string(c.Args[2]))
+func (a *Accounts) getUser(c *commands.Ctx) resp.Value {
+	u := a.Find(string(c.Args[2]))
 	if u == nil {
 		return resp.Null
 	}
@@ -151,31 +151,33 @@ func selectorFields(s acl.Selector) []resp.Value {
 }
 
 // ACL LIST
-func (e *Engine) aclList(*commands.Ctx) resp.Value {
+func (a *Accounts) list(*commands.Ctx) resp.Value {
 	var lines []string
-	for _, u := range e.users.All() {
+	for _, u := range a.All() {
 		lines = append(lines, u.Line())
 	}
 	return resp.Array(resp.Bulks(lines)...)
 }
 
 // ACL USERS
-func (e *Engine) aclUsers(*commands.Ctx) resp.Value {
+func (a *Accounts) names(*commands.Ctx) resp.Value {
 	var names []string
-	for _, u := range e.users.All() {
+	for _, u := range a.All() {
 		names = append(names, u.Name())
 	}
 	return resp.Array(resp.Bulks(names)...)
 }
 
 // ACL WHOAMI
-func aclWhoAmI(c *commands.Ctx) resp.Value { return resp.Bulk(caller(c).who.user.Load().Name()) }
+func (a *Accounts) whoAmI(c *commands.Ctx) resp.Value {
+	return resp.Bulk(a.options.Caller(c).User().Name())
+}
 
 // maxPasswordBits is the longest password of ACL GENPASS.
 const maxPasswordBits = 4096
 
 // ACL GENPASS [bits]
-func aclGenPass(c *commands.Ctx) resp.Value {
+func genPass(c *commands.Ctx) resp.Value {
 	bits := int64(256)
 	if len(c.Args) > 3 {
 		return commands.WrongSubcommandArity(c)
@@ -198,13 +200,13 @@ func aclGenPass(c *commands.Ctx) resp.Value {
 }
 
 // ACL LOG [count | RESET]
-func (e *Engine) aclLogCommand(c *commands.Ctx) resp.Value {
+func (a *Accounts) log(c *commands.Ctx) resp.Value {
 	count := int64(10)
 	switch {
 	case len(c.Args) > 3:
 		return commands.WrongSubcommandArity(c)
 	case len(c.Args) == 3 && commands.EqualFold(c.Args[2], "reset"):
-		e.aclLog.Reset()
+		a.Log.Reset()
 		return resp.OK
 	case len(c.Args) == 3:
 		n, ok := store.ParseInt(c.Args[2])
@@ -214,7 +216,7 @@ func (e *Engine) aclLogCommand(c *commands.Ctx) resp.Value {
 		count = n
 	}
 	var out []resp.Value
-	for _, entry := range e.aclLog.Newest(count) {
+	for _, entry := range a.Log.Newest(count) {
 		out = append(out, resp.Map(
 			resp.Bulk("count"), resp.Int(entry.Count),
 			resp.Bulk("reason"), resp.Bulk(entry.Reason.String()),
@@ -229,13 +231,13 @@ func (e *Engine) aclLogCommand(c *commands.Ctx) resp.Value {
 }
 
 // ACL DRYRUN username command [arg ...]
-func (e *Engine) aclDryRun(c *commands.Ctx) resp.Value {
-	u := e.users.Find(string(c.Args[2]))
+func (a *Accounts) dryRun(c *commands.Ctx) resp.Value {
+	u := a.Find(string(c.Args[2]))
 	if u == nil {
 		return resp.Error("ERR User '" + resp.CString(string(c.Args[2])) + "' not found")
 	}
 	call := c.Args[3:]
-	cmd := e.table.Lookup(call[0])
+	cmd := a.options.Table.Lookup(call[0])
 	if cmd != nil && cmd.Subs != nil && len(call) > 1 {
 		cmd = cmd.Sub(call[1])
 	}
