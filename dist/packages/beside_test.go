@@ -63,13 +63,11 @@ func TestBesideFakeredis(t *testing.T) {
 	f, out := installing(t)
 	dir := t.TempDir()
 	copyTree(t, dir, "dist/python/beside", "compat/python", "compat/libraries/python")
-	python := filepath.Join(dir, "env", "bin", "python")
-	pip := []string{"-m", "pip", "install", "-q", "--disable-pip-version-check"}
-	runIn(t, dir, "python3", "-m", "venv", "env")
-	runIn(t, dir, python, append(pip, "-r", "dist/python/beside/requirements.txt",
-		"-r", "compat/libraries/python/requirements.txt")...)
-	runIn(t, dir, python, append(pip, "--no-index", "--find-links", filepath.Join(out, "python"),
-		"zlimit=="+pythonVersion(f.version))...)
+	python := virtualEnvironment(t, dir)
+	pipInstall(t, python, "-r", filepath.Join(dir, "dist", "python", "beside", "requirements.txt"),
+		"-r", filepath.Join(dir, "compat", "libraries", "python", "requirements.txt"))
+	pipInstall(t, python, "--no-index", "--find-links", filepath.Join(out, "python"),
+		"zlimit=="+pythonVersion(f.version))
 	requireDifferences(t, "python", runIn(t, dir, python, "dist/python/beside/flows.py"))
 	requireTimes(t, 6, runIn(t, dir, python, "dist/python/beside/start_time.py", rounds))
 }
