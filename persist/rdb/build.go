@@ -22,32 +22,19 @@ type builder struct {
 	hash *hash.Hash
 	zset zsetBuilder
 
-	add    func(b *builder, elem []byte) error // adds an element to the current value
-	packed bool                                // the value comes in one pack
+	add func(b *builder, elem []byte) error // adds an element to the current value
 }
 
-// begin begins a value of the type.
-func (b *builder) begin(typ byte) {
+// reset forgets the last value.
+func (b *builder) reset() {
 	*b = builder{limits: b.limits, zset: zsetBuilder{units: b.zset.units[:0]}}
-	switch typ {
-	case typeHashZiplist, typeHashListpack, typeZSetZiplist, typeZSetListpack:
-		b.packed = true
-	}
-	switch typ {
-	case typeList, typeListZiplist, typeListQuicklist, typeListQuicklist2:
-		b.list, b.add = &list.List{}, addToList
-	case typeSet, typeSetIntset, typeSetListpack:
-		b.set, b.add = &set.Set{}, addToSet
-	case typeHash, typeHashZipmap, typeHashZiplist, typeHashListpack:
-		b.hash = &hash.Hash{}
-	}
 }
 
 // end returns the value. Redis keeps a pack unless it has too many elements; it checks
 // element lengths only for elements that come one by one.
-func (b *builder) end() (store.Value, error) {
+func (b *builder) end(pack bool) (store.Value, error) {
 	l := b.limits
-	if b.packed {
+	if pack {
 		l.HashValue, l.ZSetValue = math.MaxInt64, math.MaxInt64
 	}
 	switch {

@@ -72,6 +72,6 @@ func explain(w io.Writer, err error) {
 		fmt.Fprintf(w, "[additional info] Reading key %s\n", quoted(e.Key))
 	}
 	if e.HasKey || e.Doing == doingKey {
-		fmt.Fprintf(w, "[additional info] Reading type %d (%s)\n", e.Type, kind(e.Type))
+		fmt.Fprintf(w, "[additional info] Reading type %d (%s)\n", e.Type, kindOf(e.Type))
 	}
 }

@@ -6,7 +6,8 @@
 // All input passes a validator first (validate*.go). It walks over opcodes, types,
 // lengths and the insides of packed values, and checks each against the remaining
 // input. Only validated pieces reach github.com/hdt3213/rdb, which decodes values
-// (library.go). Writing is done here. docs/adr/0019 has the findings and the decision.
+// (library.go). The table in format.go has every encoding. Writing is done here.
+// docs/adr/0019 has the findings and the decision.
 //
 // # Memory
 //

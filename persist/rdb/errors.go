@@ -40,7 +40,7 @@ const (
 )
 
 func unsupported(typ byte) error {
-	return fmt.Errorf("%w: "+notHeld, ErrUnsupported, "a "+kind(typ))
+	return fmt.Errorf("%w: "+notHeld, ErrUnsupported, "a "+kindOf(typ))
 }
 
 func corrupt(what string) error { return fmt.Errorf("%w: %s", ErrCorrupt, what) }
@@ -60,7 +60,7 @@ type Error struct {
 func (e *Error) Error() string {
 	if e.HasKey {
 		return fmt.Sprintf("offset %d, key %s of database %d (%s): %v", e.Offset, quoted(e.Key), e.DB,
-			kind(e.Type), e.Err)
+			kindOf(e.Type), e.Err)
 	}
 	return fmt.Sprintf("offset %d: %v", e.Offset, e.Err)
 }

@@ -275,11 +275,11 @@ func (f *file) keyOf(typ byte) error {
 	if expireAtMs != 0 {
 		f.sum.Expiring++
 	}
-	if !supported(typ) || f.db >= store.Databases {
+	if encodings[typ].read == nil || f.db >= store.Databases {
 		return f.foreign(typ)
 	}
 	if f.decoder == nil {
-		err = f.validator.value(typ)
+		err = encodings[typ].pass(f.validator)
 	} else {
 		var value store.Value
 		if value, err = f.decoder.value(typ); err == nil && f.handler.Key != nil {
@@ -295,7 +295,7 @@ func (f *file) keyOf(typ byte) error {
 
 // foreign refuses or skips an unsupported key.
 func (f *file) foreign(typ byte) error {
-	what := kind(typ)
+	what, e := kindOf(typ), &encodings[typ]
 	switch {
 	case typ == typeModule:
 		// The module's name is at the front of the value.
@@ -307,16 +307,16 @@ func (f *file) foreign(typ byte) error {
 		if id, _, err := r.Length(); err == nil {
 			what = fmt.Sprintf("%s %q", what, moduleName(id))
 		}
-	case supported(typ):
+	case e.read != nil:
 		what = fmt.Sprintf("key of "+notADatabase, f.db)
 	}
-	if !f.options.Skip || !supported(typ) && !passable(typ) {
+	if !f.options.Skip || e.pass == nil {
 		return fmt.Errorf("%w: "+notHeld, ErrUnsupported, "a "+what)
 	}
 	take, units := f.validator.emit, f.validator.units
 	f.validator.emit, f.validator.units = nil, nil
 	defer func() { f.validator.emit, f.validator.units = take, units }()
-	err := f.validator.value(typ)
+	err := e.pass(f.validator)
 	if err == nil || errors.Is(err, errEmpty) {
 		f.skipped("a " + what)
 		return nil

@@ -41,10 +41,10 @@ func (l *library) decode(p piece) error {
 	h := append(l.head[:0], libraryHeader...)
 	h = append(h, p.typ, 0)
 	size := uint64(len(p.head) + len(p.body) + len(p.tail))
-	switch p.typ {
-	case typeList, typeZSet, typeZSet2:
+	switch {
+	case p.count > 0:
 		h = dump.AppendLength(h, uint64(p.count))
-	case typeListQuicklist2: // of one node
+	case p.typ == typeListQuicklist2: // of one node
 		h = dump.AppendLength(append(h, 1, containerPacked), size)
 	default:
 		h = dump.AppendLength(h, size)

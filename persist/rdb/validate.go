@@ -44,45 +44,19 @@ func (f *validator) send(p piece) error {
 	return f.emit(p)
 }
 
-// value validates a value of the type.
-func (f *validator) value(typ byte) error {
-	switch typ {
-	case typeString:
-		return f.src.passText()
-	case typeList, typeSet:
-		return f.counted(typeList, 1, f.src.passText)
-	case typeHash:
-		return f.counted(typeList, 2, func() error {
-			if err := f.src.passText(); err != nil {
-				return err
-			}
-			return f.src.passText()
-		})
-	case typeZSet:
-		return f.counted(typeZSet, 1, f.passDecimalEntry)
-	case typeZSet2:
-		return f.entries()
-	case typeListZiplist, typeHashZiplist, typeZSetZiplist, typeSetIntset, typeHashZipmap,
-		typeHashListpack, typeZSetListpack, typeSetListpack:
-		return f.packed(typ)
-	case typeListQuicklist:
-		return f.nodes(func() error { return f.packed(typeListZiplist) })
-	case typeListQuicklist2:
-		return f.nodes(f.node)
+// counted returns the function that validates a length and that many elements, each of
+// so many strings. The library gets them as values of the type.
+func counted(typ byte, strings int, pass func(*source) error) func(*validator) error {
+	return func(f *validator) error {
+		n, err := f.src.count()
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return errEmpty
+		}
+		return f.sequence(typ, n, strings, pass)
 	}
-	return f.foreign(typ)
-}
-
-// counted validates a length and that many elements, each of so many strings.
-func (f *validator) counted(typ byte, strings int, pass func() error) error {
-	n, err := f.src.count()
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		return errEmpty
-	}
-	return f.sequence(typ, n, strings, pass)
 }
 
 // entries validates a length and that many members with binary scores.
@@ -97,17 +71,17 @@ func (f *validator) entries() error {
 	if n, err = f.logEntries(n); err != nil {
 		return err
 	}
-	return f.sequence(typeZSet2, n, 1, f.passEntry)
+	return f.sequence(typeZSet2, n, 1, (*source).passEntry)
 }
 
-func (f *validator) sequence(typ byte, n uint64, strings int, pass func() error) error {
+func (f *validator) sequence(typ byte, n uint64, strings int, pass func(*source) error) error {
 	if f.emit != nil {
 		f.src.mark = f.src.pos
 		defer func() { f.src.mark = -1 }()
 	}
 	in := 0
 	for i := range n {
-		if err := pass(); err != nil {
+		if err := pass(&f.src); err != nil {
 			return err
 		}
 		if f.emit == nil {
@@ -124,12 +98,20 @@ func (f *validator) sequence(typ byte, n uint64, strings int, pass func() error)
 	return nil
 }
 
-// passEntry skips a member and its binary score.
-func (f *validator) passEntry() error {
-	if err := f.src.passText(); err != nil {
+// passPair skips a field and its value.
+func (s *source) passPair() error {
+	if err := s.passText(); err != nil {
 		return err
 	}
-	b, err := f.src.read(8)
+	return s.passText()
+}
+
+// passEntry skips a member and its binary score.
+func (s *source) passEntry() error {
+	if err := s.passText(); err != nil {
+		return err
+	}
+	b, err := s.read(8)
 	if err == nil && math.IsNaN(math.Float64frombits(binary.LittleEndian.Uint64(b))) {
 		return corrupt(badScore)
 	}
@@ -138,16 +120,16 @@ func (f *validator) passEntry() error {
 
 // passDecimalEntry skips a member and its decimal score: a length byte and that many
 // digits, or one of three bytes that stand for a value.
-func (f *validator) passDecimalEntry() error {
+func (s *source) passDecimalEntry() error {
 	const (
 		minusInf = 255
 		plusInf  = 254
 		nan      = 253
 	)
-	if err := f.src.passText(); err != nil {
+	if err := s.passText(); err != nil {
 		return err
 	}
-	size, err := f.src.byte()
+	size, err := s.byte()
 	switch {
 	case err != nil:
 		return err
@@ -156,57 +138,49 @@ func (f *validator) passDecimalEntry() error {
 	case size == plusInf || size == minusInf:
 		return nil
 	}
-	return f.src.skip(int64(size))
+	return s.skip(int64(size))
 }
 
-// packed validates a string that is a pack.
-func (f *validator) packed(typ byte) error {
-	pack, err := f.src.text()
-	if err != nil {
-		return err
-	}
-	switch typ {
-	case typeListZiplist:
-		return f.ziplist(pack, typeListZiplist, 1)
-	case typeHashZiplist:
-		return f.ziplist(pack, typeListZiplist, 2)
-	case typeZSetZiplist:
-		return f.ziplist(pack, typeZSetZiplist, 2)
-	case typeHashListpack:
-		return f.listpack(pack, typeListQuicklist2, 2)
-	case typeZSetListpack:
-		if taken, err := f.logPack(pack); taken {
+// A passPack validates a pack whose elements belong together in groups of per. The
+// library gets them as packs of the type.
+type passPack func(f *validator, pack []byte, typ byte, per int) error
+
+// packed returns the function that validates a string that is a pack.
+func packed(pass passPack, typ byte, per int) func(*validator) error {
+	return func(f *validator) error {
+		pack, err := f.src.text()
+		if err != nil {
 			return err
 		}
-		return f.listpack(pack, typeZSetListpack, 2)
-	case typeHashZipmap:
-		return f.zipmap(pack)
-	case typeSetIntset:
-		return f.intset(pack)
+		return pass(f, pack, typ, per)
 	}
-	return f.listpack(pack, typeListQuicklist2, 1)
 }
 
-// nodes validates the nodes of a list. A list is empty if all nodes are.
-func (f *validator) nodes(node func() error) error {
-	n, err := f.src.count()
-	if err != nil {
-		return err
-	}
-	empty := true
-	for range n {
-		err := node()
-		if err == nil {
-			empty = false
-		} else if !errors.Is(err, errEmpty) {
+// nodesOf returns the function that validates the nodes of a list. A list is empty if
+// all nodes are.
+func nodesOf(node func(*validator) error) func(*validator) error {
+	return func(f *validator) error {
+		n, err := f.src.count()
+		if err != nil {
 			return err
 		}
+		empty := true
+		for range n {
+			err := node(f)
+			if err == nil {
+				empty = false
+			} else if !errors.Is(err, errEmpty) {
+				return err
+			}
+		}
+		if empty {
+			return errEmpty
+		}
+		return nil
 	}
-	if empty {
-		return errEmpty
-	}
-	return nil
 }
+
+var packedNode = packed((*validator).listpack, typeListQuicklist2, 1)
 
 // node validates a node of a list of version 10 or later.
 func (f *validator) node() error {
@@ -216,16 +190,16 @@ func (f *validator) node() error {
 	}
 	switch kind {
 	case containerPlain:
-		return f.sequence(typeList, 1, 1, f.passPlain)
+		return f.sequence(typeList, 1, 1, (*source).passPlain)
 	case containerPacked:
-		return f.packed(typeListQuicklist2)
+		return packedNode(f)
 	}
 	return corrupt(badNode)
 }
 
 // passPlain skips the element of a plain node, which has at least a byte.
-func (f *validator) passPlain() error {
-	size, err := f.src.passSized()
+func (s *source) passPlain() error {
+	size, err := s.passSized()
 	if err == nil && size == 0 {
 		return corrupt(badElement)
 	}
@@ -238,7 +212,7 @@ func (f *validator) passPlain() error {
 // A zipmap is its number of pairs in a byte (254: too many to say), the pairs, and 255.
 // A pair is the field with its length, then the length of the value, the number of free
 // bytes after it, the value and those bytes.
-func (f *validator) zipmap(pack []byte) error {
+func (f *validator) zipmap(pack []byte, typ byte, per int) error {
 	if len(pack) < 2 {
 		return corrupt(badPack)
 	}
@@ -251,7 +225,7 @@ func (f *validator) zipmap(pack []byte) error {
 		}
 		done := rest[0] == zipmapEnd
 		if in > 0 && (done || in == pieceElements || len(body) >= pieceBytes) {
-			if err := f.send(piece{typ: typeList, count: 2 * in, body: body}); err != nil {
+			if err := f.send(piece{typ: typ, count: per * in, body: body}); err != nil {
 				return err
 			}
 			in, body = 0, body[:0]

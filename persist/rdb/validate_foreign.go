@@ -3,28 +3,8 @@ package rdb
 // This file skips unsupported values so that the rest of a file can be read. It checks
 // only their lengths.
 
-// foreign skips a value of an unsupported type.
-func (f *validator) foreign(typ byte) error {
-	switch typ {
-	case typeStream, typeStream2, typeStream3:
-		return f.stream(typ)
-	case typeModule:
-		if _, err := f.src.count(); err != nil {
-			return err
-		}
-		return f.moduleData()
-	}
-	return unsupported(typ)
-}
-
-// passable reports whether foreign can skip values of the type.
-func passable(typ byte) bool {
-	switch typ {
-	case typeStream, typeStream2, typeStream3, typeModule:
-		return true
-	}
-	return false
-}
+// module skips a value of a module.
+func (f *validator) module() error { return each(f.passCount, f.moduleData) }
 
 // each runs steps until one fails.
 func each(steps ...func() error) error {
@@ -57,9 +37,13 @@ const (
 	streamTime = 8
 )
 
-// stream skips a stream: nodes with their keys, counters, and groups with their pending
-// entries and consumers.
-func (f *validator) stream(typ byte) error {
+// stream returns the function that skips a stream of a version: nodes with their keys,
+// counters, and groups with their pending entries and consumers.
+func stream(version int) func(*validator) error {
+	return func(f *validator) error { return f.stream(version) }
+}
+
+func (f *validator) stream(version int) error {
 	text, count := f.src.passText, f.passCount
 	steps := []func() error{
 		func() error { return f.times(func() error { return each(text, text) }) },
@@ -67,12 +51,12 @@ func (f *validator) stream(typ byte) error {
 	}
 	group := []func() error{text, count, count} // name, the last ID delivered
 	consumer := []func() error{text, f.bytes(streamTime)}
-	if typ >= typeStream2 {
+	if version >= 2 {
 		// The first ID, the highest deleted, entries added.
 		steps = append(steps, count, count, count, count, count)
 		group = append(group, count) // entries read
 	}
-	if typ >= typeStream3 {
+	if version >= 3 {
 		consumer = append(consumer, f.bytes(streamTime))
 	}
 	consumer = append(consumer, func() error { return f.times(f.bytes(streamID)) })

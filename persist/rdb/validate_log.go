@@ -15,6 +15,14 @@ import (
 // maxUnit is the largest integer in a log, on either side of zero.
 const maxUnit = 1 << 53
 
+// zsetListpack validates a listpack of members and scores.
+func (f *validator) zsetListpack(pack []byte, typ byte, per int) error {
+	if taken, err := f.logPack(pack); taken {
+		return err
+	}
+	return f.listpack(pack, typ, per)
+}
+
 // logPack reads the units of a sound listpack that holds nothing else.
 func (f *validator) logPack(pack []byte) (taken bool, err error) {
 	if f.units == nil || !listpackSound(pack) {

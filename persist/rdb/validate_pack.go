@@ -200,8 +200,8 @@ func ziplistElement(b []byte, at, before int) (end int) {
 
 // intset validates an intset: the width of a number, the count, and the numbers in
 // ascending order.
-func (f *validator) intset(pack []byte) error {
-	const header = encodedIntsetHeader
+func (f *validator) intset(pack []byte, typ byte, _ int) error {
+	const header = intsetHeader
 	if len(pack) < header {
 		return corrupt(badPack)
 	}
@@ -224,7 +224,7 @@ func (f *validator) intset(pack []byte) error {
 		var head [header]byte
 		binary.LittleEndian.PutUint32(head[:], uint32(width))
 		binary.LittleEndian.PutUint32(head[4:], uint32(uint64(len(part))/width))
-		if err := f.emit(piece{typ: typeSetIntset, head: head[:], body: part}); err != nil {
+		if err := f.emit(piece{typ: typ, head: head[:], body: part}); err != nil {
 			return err
 		}
 	}

@@ -113,21 +113,31 @@ func newDecoder(l Limits) *decoder {
 
 // value reads a value of the type, or returns ErrUnsupported.
 func (d *decoder) value(typ byte) (store.Value, error) {
-	if !supported(typ) {
+	e := &encodings[typ]
+	if e.read == nil {
 		return nil, unsupported(typ)
 	}
-	if typ == typeString {
-		// Strings bypass the library, which takes ten times as long; most keys are
-		// strings.
-		text, err := d.validator.src.text()
-		if err != nil {
-			return nil, err
-		}
-		return store.NewString(text), nil
-	}
-	d.builder.begin(typ)
-	if err := d.validator.value(typ); err != nil {
+	return e.read(d, e)
+}
+
+// string reads a string. Strings bypass the library, which takes ten times as long; most
+// keys are strings.
+func (d *decoder) string(*encoding) (store.Value, error) {
+	text, err := d.validator.src.text()
+	if err != nil {
 		return nil, err
 	}
-	return d.builder.end()
+	return store.NewString(text), nil
+}
+
+// collection returns the function that reads what begin begins.
+func collection(begin func(*builder)) func(*decoder, *encoding) (store.Value, error) {
+	return func(d *decoder, e *encoding) (store.Value, error) {
+		d.builder.reset()
+		begin(&d.builder)
+		if err := e.pass(&d.validator); err != nil {
+			return nil, err
+		}
+		return d.builder.end(e.pack)
+	}
 }
