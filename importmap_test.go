@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 
 	"cmd/zlimit-server": {
 		"server", "metrics", "engine", "engine/durable", "upstream", "upstream/directives",
-		"upstream/export", "logging", "config",
+		"upstream/export", "commands", "logging", "config",
 	},
 	"metrics":              {"page", "engine", "engine/info"},
 	"page":                 {"engine", "resp"},
@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"engine/traces":      {"engine/stats/topk", "commands", "commands/rl", "store", "resp"},
 	"engine/tracking":    {"engine/pubsub", "commands", "store", "store/alloc", "store/effects", "resp"},
 	"engine/durable": {
-		"commands", "persist/aof", "persist/disk", "persist/rdb", "store", "store/effects",
+		"engine/latency", "commands", "persist/aof", "persist/disk", "persist/rdb", "store", "store/effects",
 		"resp", "clock", "config",
 	},
 	"upstream/ratelimit": {"commands", "commands/rl", "limiter", "resp"},

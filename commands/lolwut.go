@@ -8,25 +8,27 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// Lolwut returns the row of LOLWUT, whose last line is the version of Redis.
-func Lolwut(version string) []Command {
-	end := "Redis ver. " + version + "\n"
-	return []Command{{
-		Name: "lolwut", Arity: -1, Flags: ReadOnly | Fast,
-		Group: "server", Since: "5.0.0", Syntax: "[VERSION version]",
-		Handler:   func(c *Ctx) resp.Value { return lolwut(c, end) },
-		Summary:   "Shows the version, and with VERSION 5 or 6 a picture.",
-		Deviation: "the picture is one of a token bucket",
-	}}
-}
+// RedisVersion is the version of Redis whose behaviour this is. Clients choose their
+// commands by it.
+const RedisVersion = "7.0.15"
+
+var Lolwut = []Command{{
+	Name: "lolwut", Arity: -1, Flags: ReadOnly | Fast,
+	Group: "server", Since: "5.0.0", Syntax: "[VERSION version]",
+	Handler:   lolwut,
+	Summary:   "Shows the version, and with VERSION 5 or 6 a picture.",
+	Deviation: "the picture is one of a token bucket",
+}}
+
+const lolwutEnd = "Redis ver. " + RedisVersion + "\n"
 
 // LOLWUT [VERSION version [columns [rows ...]]]
 //
 // The versions that draw a picture in Redis draw one of a limiter. The last line is
 // Redis'.
-func lolwut(c *Ctx, end string) resp.Value {
+func lolwut(c *Ctx) resp.Value {
 	if len(c.Args) < 3 || !EqualFold(c.Args[1], "version") {
-		return resp.Verbatim(end)
+		return resp.Verbatim(lolwutEnd)
 	}
 	version, ok := store.ParseInt(c.Args[2])
 	if !ok {
@@ -35,11 +37,11 @@ func lolwut(c *Ctx, end string) resp.Value {
 	rest := c.Args[3:]
 	switch uint32(version) { // as Redis reads it
 	case 5:
-		return picture(c, rest, end, []size{{66, 1000}, {8, 200}, {12, 200}})
+		return picture(c, rest, []size{{66, 1000}, {8, 200}, {12, 200}})
 	case 6:
-		return picture(c, rest, end, []size{{80, 1000}, {20, 1000}})
+		return picture(c, rest, []size{{80, 1000}, {20, 1000}})
 	}
-	return resp.Verbatim(end)
+	return resp.Verbatim(lolwutEnd)
 }
 
 // A size is the default and the maximum of a picture's measure.
@@ -48,7 +50,7 @@ type size struct{ usual, most int64 }
 // picture draws a bucket to which tokens are added steadily and from which they are
 // taken in bursts: a column for each instant, with a mark below it if a request found
 // too few.
-func picture(c *Ctx, args [][]byte, end string, sizes []size) resp.Value {
+func picture(c *Ctx, args [][]byte, sizes []size) resp.Value {
 	var measures [3]int
 	for i, s := range sizes {
 		n := s.usual
@@ -72,7 +74,7 @@ func picture(c *Ctx, args [][]byte, end string, sizes []size) resp.Value {
 	for _, r := range refused {
 		out.WriteByte(".x"[r])
 	}
-	out.WriteString("\n\nA token bucket; x is a request that was refused. " + end)
+	out.WriteString("\n\nA token bucket; x is a request that was refused. " + lolwutEnd)
 	return resp.Verbatim(out.String())
 }
 

@@ -8,10 +8,6 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// RedisVersion is the version of Redis whose behaviour this is. Clients choose their
-// commands by it.
-const RedisVersion = "7.0.15"
-
 var connectionGroup = []commands.Command{
 	{
 		Name: "auth", Arity: -2, Group: "connection", Since: "1.0.0", Complexity: "O(1)",
@@ -169,7 +165,7 @@ func hello(c *commands.Ctx) resp.Value {
 	s.answers.proto = proto
 	return resp.Map(
 		resp.Bulk("server"), resp.Bulk("redis"),
-		resp.Bulk("version"), resp.Bulk(RedisVersion),
+		resp.Bulk("version"), resp.Bulk(commands.RedisVersion),
 		resp.Bulk("proto"), resp.Int(int64(s.answers.proto)),
 		resp.Bulk("id"), resp.Int(s.id),
 		resp.Bulk("mode"), resp.Bulk("standalone"),

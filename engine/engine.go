@@ -153,7 +153,7 @@ func New(o Options) *Engine {
 		commands.Introspection(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),
 		connectionGroup, clientGroup, transactionGroup,
-		commands.Lolwut(RedisVersion), pubsub.Commands,
+		commands.Lolwut, pubsub.Commands,
 		e.accounts.Commands(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryStats, o.FreeMemory),
 		e.storage.Commands(), e.replicationGroup(),
 		doctor.Commands(func() *doctor.Doctor { return e.observers.doctor }), e.observers.traces.Commands(),

@@ -59,7 +59,7 @@ func (e *Engine) Facts() *info.Facts {
 	use := sync.OnceValue(e.MemoryUse)
 	f := &info.Facts{
 		StartUs: e.life.startUs, MonotonicUs: e.clock.MonotonicUs(), RunID: e.life.runID, Version: Version,
-		Redis: RedisVersion, Config: e.cfg.Config, Table: e.table, Clock: e.clock, Store: e.store,
+		Config: e.cfg.Config, Table: e.table, Clock: e.clock, Store: e.store,
 		Scripts: e.scripts, Stats: &e.stats, Broker: &e.broker, Tracking: &e.recording.tracking,
 		ACLLog: &e.accounts.Log, Doctor: e.observers.doctor, SlowLog: &e.slow.log, Master: r.master,
 		RewriteError: sync.OnceValue(e.rewriteError), ShutdownInMs: sync.OnceValue(e.shutdownInMs),

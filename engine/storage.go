@@ -5,7 +5,6 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
-	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -20,9 +19,7 @@ func (e *Engine) newStorage() *durable.Storage {
 		Config: e.cfg.View, Clock: e.clock, Store: e.store,
 		Disk: e.options.Disk, Chdir: e.options.Chdir,
 		Delay: e.options.Delay, Pause: e.options.Pause, Turn: e.options.Turn, Log: e.options.Log,
-		Wrote:  func(us int64) { e.slow.event(latency.AOFWrite, us) },
-		Synced: func(us int64) { e.slow.event(latency.AOFSync, us) },
-		Froze:  func(us int64) { e.slow.event(latency.Snapshot, us) },
+		Took: e.slow.event,
 		Record: func(j *durable.Journal) {
 			if j == nil {
 				e.recording.setJournal(nil)
@@ -45,7 +42,6 @@ func (e *Engine) newStorage() *durable.Storage {
 			s.ctx.Store, s.ctx.Proto, s.ctx.Mode = e.store, s.answers.proto, commands.Replayed
 			return &s.ctx
 		},
-		RedisVersion: RedisVersion,
 	})
 }
 

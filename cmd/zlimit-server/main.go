@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/metrics"
@@ -44,7 +45,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		writeHelp(stdout)
 		return 0
 	case errors.Is(err, config.ErrVersion):
-		fmt.Fprintf(stdout, "zlimit-server %s, as redis-server %s\n", engine.Version, engine.RedisVersion)
+		fmt.Fprintf(stdout, "zlimit-server %s, as redis-server %s\n", engine.Version, commands.RedisVersion)
 		return 0
 	case err != nil:
 		fmt.Fprintln(stderr, err)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/persist/aof"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -134,10 +135,11 @@ func (s *Storage) logOptions() aof.Options {
 		FS: s.dir(), DirName: s.cfg.String("appenddirname"), Name: s.cfg.String("appendfilename"),
 		Policy: s.fsync.now, Pause: s.options.Pause, Turn: s.options.Turn,
 		InPieces: func() bool { return s.cfg.Bool("aof-rewrite-incremental-fsync") },
-		Wrote:    s.options.Wrote, NowUs: s.clock.MonotonicUs,
+		Wrote:    func(us int64) { s.options.Took(latency.AOFWrite, us) },
+		NowUs:    s.clock.MonotonicUs,
 		Synced: func(us int64) {
 			if s.fsync.now() == aof.Always {
-				s.options.Synced(us)
+				s.options.Took(latency.AOFSync, us)
 			}
 		},
 		Log: s.logFile,

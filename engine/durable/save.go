@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/persist/rdb"
 )
@@ -102,7 +103,7 @@ func (s *Storage) writeSnapshotAt(
 // newRDBWriter starts a file in Redis' binary form.
 func (s *Storage) newRDBWriter(w io.Writer, base bool, pre preamble) *rdb.Writer {
 	fields := []rdb.Field{
-		{Name: rdb.FieldVersion, Value: s.options.RedisVersion},
+		{Name: rdb.FieldVersion, Value: commands.RedisVersion},
 		{Name: rdb.FieldBits, Value: "64"},
 		{Name: rdb.FieldCreated, Value: strconv.FormatInt(pre.nowUs/1_000_000, 10)},
 		{Name: rdb.FieldNowMs, Value: strconv.FormatInt(pre.nowUs/1000, 10)},

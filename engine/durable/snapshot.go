@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/persist/rdb"
 	"github.com/zlimit/zlimit/store"
 )
@@ -88,7 +89,7 @@ func (s *Storage) snapshot(
 	sn := s.store.BeginSnapshot(preserved.add)
 	begin()
 	s.store.Unlock(store.AllShards)
-	s.options.Froze(s.clock.MonotonicUs() - startUs)
+	s.options.Took(latency.Snapshot, s.clock.MonotonicUs()-startUs)
 
 	var failed error
 	complete := s.walk(sn, stop, func() {

@@ -40,10 +40,10 @@ type Options struct {
 	// Log is the server's log.
 	Log *slog.Logger
 
-	// Wrote, Synced and Froze are called with how many microseconds it took to write to
-	// the log, to sync it under appendfsync always, and to begin a snapshot with every
-	// shard locked. They may be called concurrently.
-	Wrote, Synced, Froze func(us int64)
+	// Took is called with an event of LATENCY and how many microseconds it took: to write
+	// to the log, to sync it under appendfsync always, or to begin a snapshot with every
+	// shard locked. It may be called concurrently.
+	Took func(event string, us int64)
 
 	// Record makes the engine record changes in j, or stop if j is nil. It is
 	// called with every shard locked.
@@ -73,9 +73,6 @@ type Options struct {
 	Table    func() *commands.Table
 	Settings func() *commands.Settings
 	Replay   func() *commands.Ctx
-
-	// RedisVersion is written into snapshots.
-	RedisVersion string
 }
 
 // A History is a place in replication's history.

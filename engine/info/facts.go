@@ -26,7 +26,6 @@ type Facts struct {
 	MonotonicUs int64 // now, on Clock.MonotonicUs
 	RunID       string
 	Version     string
-	Redis       string // the version whose behaviour this is
 	Port        int
 
 	Config   *config.Config

@@ -5,13 +5,14 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
 var serverRows = []row{
-	fact("redis_version", func(f *Facts) any { return f.Redis }),
+	fact("redis_version", func(*Facts) any { return commands.RedisVersion }),
 	family("redis_git_", func(_ *Facts, put put) {
 		commit, dirty := process.Revision()
 		put("sha1", commit)

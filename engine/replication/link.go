@@ -32,8 +32,7 @@ type Link struct {
 	downUs  int64         // since when it is not Connected
 	left    int64         // of the copy; -1: unknown
 	read    int64         // of the copy
-	closing bool
-	acked   int64 // real time, in seconds
+	acked   int64         // real time, in seconds
 
 	applying bool // a command is being applied: nothing is read meanwhile
 }
@@ -90,11 +89,8 @@ func (l *Link) Up() bool {
 // Close ends the link and waits until nothing more is applied. The Follower must not call it.
 func (l *Link) Close() {
 	l.mu.Lock()
-	if !l.closing {
-		l.closing = true
-		close(l.stop)
-		l.hangUp()
-	}
+	closeOnce(l.stop)
+	l.hangUp()
 	l.mu.Unlock()
 	<-l.done
 }
@@ -201,7 +197,7 @@ func (l *Link) ended(err error) bool {
 		l.downUs = l.o.NowUs()
 	}
 	l.conn, l.cancel, l.state, l.left = nil, nil, Connect, -1
-	closing, foreign := l.closing, errors.Is(err, ErrForeign)
+	closing, foreign := isClosed(l.stop), errors.Is(err, ErrForeign)
 	if foreign {
 		l.state = Stopped
 	}
@@ -225,7 +221,7 @@ func (l *Link) ended(err error) bool {
 func (l *Link) attempt() error {
 	cancel := make(chan struct{})
 	l.mu.Lock()
-	if l.closing {
+	if isClosed(l.stop) {
 		l.mu.Unlock()
 		return ErrClosed
 	}
