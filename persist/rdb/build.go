@@ -78,8 +78,6 @@ func addToSet(b *builder, elem []byte) error {
 	return nil
 }
 
-func (b *builder) entry(member string, score float64) error { return b.zset.add(member, score) }
-
 // A zsetBuilder collects the units of a log, which may come in any order, and builds
 // the set once it has all: a log grows cheaply only at its end. It builds the set at
 // the first member that is not the decimal of its score.

@@ -109,7 +109,7 @@ func (f *file) header() error {
 	if err != nil {
 		return err
 	}
-	if !HasSignature(b) {
+	if string(b[:len(magic)]) != magic {
 		return corrupt(badMagic)
 	}
 	for _, ch := range b[len(magic):] {

@@ -20,13 +20,7 @@ type library struct {
 	in   pieceReader
 	buf  *bufio.Reader // the library uses it instead of allocating its own
 	head []byte
-	sink sink
-}
-
-// A sink receives the content of a piece. Slices are valid until it returns.
-type sink interface {
-	elements(values [][]byte) error
-	entry(member string, score float64) error
+	to   *builder
 }
 
 // libraryHeader begins the library's files. The version is one that has all types
@@ -74,16 +68,16 @@ func (l *library) decode(p piece) error {
 	return nil
 }
 
-// deliver passes decoded objects to the sink.
+// deliver passes a decoded object to the builder. Its slices are valid until deliver returns.
 func (l *library) deliver(o parser.RedisObject) error {
 	switch o := o.(type) {
 	case *parser.ListObject:
-		return l.sink.elements(o.Values)
+		return l.to.elements(o.Values)
 	case *parser.SetObject:
-		return l.sink.elements(o.Members)
+		return l.to.elements(o.Members)
 	case *parser.ZSetObject:
 		for _, e := range o.Entries {
-			if err := l.sink.entry(e.Member, e.Score); err != nil {
+			if err := l.to.zset.add(e.Member, e.Score); err != nil {
 				return err
 			}
 		}

@@ -76,11 +76,6 @@ func Read(f io.ReaderAt, size int64, o ReadOptions, h Handler) (Summary, error) 
 	return newDecodingFile(f, size, o, h).read()
 }
 
-// HasSignature reports whether data, the beginning of a file, begins like a snapshot.
-func HasSignature(data []byte) bool {
-	return len(data) >= len(magic) && string(data[:len(magic)]) == magic
-}
-
 // Damaged reports whether the checksum at the end of a file that has one is wrong. Whatever else Read says
 // of the file is then no fault of its writer.
 func Damaged(f io.ReaderAt, size int64) bool {

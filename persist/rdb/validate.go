@@ -36,14 +36,6 @@ const (
 	pieceBytes    = 32 << 10 // size above which no element is added
 )
 
-// send emits a piece.
-func (f *validator) send(p piece) error {
-	if f.emit == nil {
-		return nil
-	}
-	return f.emit(p)
-}
-
 // counted returns the function that validates a length and that many elements, each of
 // so many strings. The library gets them as values of the type.
 func counted(typ byte, strings int, pass func(*source) error) func(*validator) error {
@@ -89,7 +81,7 @@ func (f *validator) sequence(typ byte, n uint64, strings int, pass func(*source)
 		}
 		in++
 		if in == pieceElements || f.src.pos-f.src.mark >= pieceBytes || i == n-1 {
-			if err := f.send(piece{typ: typ, count: in * strings, body: f.src.marked()}); err != nil {
+			if err := f.emit(piece{typ: typ, count: in * strings, body: f.src.marked()}); err != nil {
 				return err
 			}
 			in = 0
@@ -224,8 +216,8 @@ func (f *validator) zipmap(pack []byte, typ byte, per int) error {
 			return corrupt(badElement)
 		}
 		done := rest[0] == zipmapEnd
-		if in > 0 && (done || in == pieceElements || len(body) >= pieceBytes) {
-			if err := f.send(piece{typ: typ, count: per * in, body: body}); err != nil {
+		if f.emit != nil && in > 0 && (done || in == pieceElements || len(body) >= pieceBytes) {
+			if err := f.emit(piece{typ: typ, count: per * in, body: body}); err != nil {
 				return err
 			}
 			in, body = 0, body[:0]

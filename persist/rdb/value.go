@@ -105,7 +105,7 @@ type decoder struct {
 
 func newDecoder(l Limits) *decoder {
 	d := &decoder{builder: builder{limits: l}}
-	d.library.sink = &d.builder
+	d.library.to = &d.builder
 	d.validator.emit = d.library.decode
 	d.validator.units = d.builder.zset.addUnits
 	return d

@@ -17,7 +17,6 @@ const (
 	FieldVersion = "redis-ver"
 	FieldBits    = "redis-bits"
 	FieldCreated = "ctime"    // unix seconds
-	FieldMemory  = "used-mem" // bytes
 	FieldAOFBase = "aof-base" // 1: the file begins an append-only log
 	FieldNowMs   = "zlimit-now-ms"
 
