@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 		"engine/accounts", "engine/debug", "engine/doctor", "engine/durable", "engine/faults", "engine/info",
 		"engine/latency",
 		"engine/memory", "engine/process", "engine/pubsub", "engine/replication", "engine/room",
-		"engine/slowlog",
+		"engine/slowlog", "commands/introspection",
 		"engine/stats", "engine/traces", "engine/tracking", "acl", "scripting", "commands", "commands/rl",
 		"persist/disk", "store", "store/effects", "upstream/call", "resp", "clock", "config", "logging",
 		"words",
@@ -109,6 +109,7 @@ var mayImport = map[string][]string{
 		"commands", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset",
 		"limiter", "resp",
 	},
+	"commands/introspection": {"commands", "resp"},
 	"commands": {
 		"persist/rdb", "store", "store/bitmap", "store/effects", "store/hash",
 		"store/list", "store/set", "store/zset", "resp",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/introspection"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/engine/info"
@@ -27,11 +28,11 @@ const (
 func TestGeneratedTables(t *testing.T) {
 	still := func() int64 { return 0 }
 	e := engine.New(engine.Options{Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})})
-	absent, unused := commands.AbsentMarkdown(e.Table(), redisCommands(t))
-	require.Empty(t, unused, "rows of commands/absent.go that no command needs any more")
+	absent, unused := introspection.AbsentMarkdown(e.Table(), redisCommands(t))
+	require.Empty(t, unused, "rows of commands/introspection/absent.go that no command needs any more")
 	for page, table := range map[string]string{
 		"docs/absent.md":     absent,
-		"docs/commands.md":   commands.Markdown(e.Table()),
+		"docs/commands.md":   introspection.Markdown(e.Table()),
 		"docs/directives.md": config.Markdown(),
 		"docs/gateway.md":    upstream.Markdown(e.Table()),
 		"docs/info.md":       info.Markdown(),
@@ -54,12 +55,12 @@ func TestGeneratedTables(t *testing.T) {
 }
 
 // redisCommands returns the recorded commands of Redis.
-func redisCommands(t *testing.T) (out []commands.RedisCommand) {
-	text, err := os.ReadFile("commands/testdata/commands.txt")
+func redisCommands(t *testing.T) (out []introspection.RedisCommand) {
+	text, err := os.ReadFile("commands/introspection/testdata/commands.txt")
 	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
 		if name, group, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name != "#" {
-			out = append(out, commands.RedisCommand{Name: name, Group: group})
+			out = append(out, introspection.RedisCommand{Name: name, Group: group})
 		}
 	}
 	require.Greater(t, len(out), 300)
@@ -69,10 +70,10 @@ func redisCommands(t *testing.T) (out []commands.RedisCommand) {
 // A command that is removed from the table must appear in the list.
 func TestAbsentCommandsAreListed(t *testing.T) {
 	redis := redisCommands(t)
-	full, _ := commands.AbsentMarkdown(commands.NewTable(commands.Strings), redis)
+	full, _ := introspection.AbsentMarkdown(commands.NewTable(commands.Strings), redis)
 	require.Contains(t, full, "`LPUSH`")
 	require.NotContains(t, full, "`APPEND`")
-	none, unused := commands.AbsentMarkdown(commands.NewTable(commands.Strings), redis[:0])
+	none, unused := introspection.AbsentMarkdown(commands.NewTable(commands.Strings), redis[:0])
 	require.NotContains(t, none, "`")
 	require.NotEmpty(t, unused)
 }

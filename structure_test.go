@@ -31,7 +31,7 @@ var bounds = []struct {
 	{"engine/durable", "fields of Storage", 20, 20},
 	{"engine", "methods of Session", 55, 60},
 	{"engine", "tests of a command's name", 1, 0},
-	{"commands", "tests of a command's name", 2, 0},
+	{"commands", "tests of a command's name", 0, 0},
 	{"commands/rl", "tests of a command's name", 3, 0},
 	{"server", "tests of a command's name", 0, 0},
 	{"scripting", "tests of a command's name", 0, 0},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/introspection"
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/words"
 )
@@ -17,7 +18,7 @@ func newUsers() *acl.Users { return acl.NewUsers(acl.NewCommands(newTable())) }
 
 func newTable() (table *commands.Table) {
 	return commands.NewTable(commands.Strings, commands.Keys, commands.SortedSets, rl.Commands,
-		commands.Introspection(func() *commands.Table { return table }))
+		introspection.Commands(func() *commands.Table { return table }))
 }
 
 func set(us *acl.Users, name, rules string) error {

@@ -1,6 +1,9 @@
 package commands
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // KeyAccess is what a call does to a key, as access control sees it. A call that only
 // asks whether a key exists does neither.
@@ -30,8 +33,7 @@ type KeyUse struct {
 	Key    []byte
 	At     int // its position in the arguments; 0 if it is derived from them
 	Access KeyAccess
-
-	flags string // as in KeySpec
+	Flags  string // as in KeySpec
 }
 
 // HasKeys reports whether calls of the command have keys.
@@ -99,6 +101,34 @@ func (c *Command) appendLenientKeyUses(dst []KeyUse, call [][]byte) []KeyUse {
 		}
 	}
 	return dst
+}
+
+// cAtoi reads a number as C's atoi does on 64-bit Linux: it skips spaces, reads digits
+// up to anything else, and returns the low 32 bits.
+func cAtoi(arg []byte) int64 {
+	i, negative := 0, false
+	for i < len(arg) && (arg[i] == ' ' || '\t' <= arg[i] && arg[i] <= '\r') {
+		i++
+	}
+	if i < len(arg) && (arg[i] == '-' || arg[i] == '+') {
+		negative = arg[i] == '-'
+		i++
+	}
+	n := int64(0)
+	for ; i < len(arg) && '0' <= arg[i] && arg[i] <= '9'; i++ {
+		digit := int64(arg[i] - '0')
+		if n > (math.MaxInt64-digit)/10 {
+			if negative {
+				return 0 // the low half of the least int64
+			}
+			return -1 // of the greatest
+		}
+		n = n*10 + digit
+	}
+	if negative {
+		n = -n
+	}
+	return int64(int32(n))
 }
 
 // lookFlags are the flags of the keys of a call that Reads reports.

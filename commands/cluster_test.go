@@ -5,26 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/zlimit/zlimit/resp"
 )
-
-// TestClusterKeySlotAgainstRedis asks for the slots that a redis-server in a
-// cluster answered.
-func TestClusterKeySlotAgainstRedis(t *testing.T) {
-	table := testTable()
-	asked := 0
-	for _, e := range recorded(t) {
-		if e.server != "cluster" {
-			continue
-		}
-		asked++
-		t.Run(e.String(), func(t *testing.T) {
-			require.Equal(t, wire(e.reply, e.proto), wire(e.askOurs(table), e.proto))
-		})
-	}
-	require.Greater(t, asked, 20)
-}
 
 // The check value of CRC-16/XMODEM, and keys that must share a slot.
 func TestKeySlot(t *testing.T) {
@@ -36,5 +17,5 @@ func TestKeySlot(t *testing.T) {
 }
 
 func TestClusterHelpIsRefusedToo(t *testing.T) {
-	require.Equal(t, errNoCluster, ask(testTable(), resp.RESP2, "cluster", "help"))
+	require.Equal(t, errNoCluster, testTable().Call(&Ctx{}, words("cluster", "help")))
 }

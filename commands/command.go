@@ -100,6 +100,7 @@ type Handler func(c *Ctx) resp.Value
 // docs/commands.md all read it; no rule about a command is anywhere else.
 type Command struct {
 	Name       string // lower case; a subcommand's own name without its parent's
+	Called     string // the name by which clients call it; see NewTable and Table.Rename
 	Arity      int    // with the name; -n means at least n
 	Flags      Flags
 	Keys       []KeySpec
@@ -147,8 +148,7 @@ type Command struct {
 	// call names declares them. ok is false if it declares nothing.
 	Declares func(args [][]byte) (flags Flags, ok bool)
 
-	called  string // the name by which clients call it; see Table.Rename
-	renamed bool   // that is not its own name, or not its parent's
+	renamed bool // that is not its own name, or not its parent's
 	parent  *Command
 	id      int
 	event   effects.Event

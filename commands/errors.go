@@ -74,8 +74,6 @@ var (
 		"proto-max-bulk-len")
 	errNegativeLimit  = resp.Error("ERR LIMIT can't be negative")
 	errWeight         = resp.Error("ERR weight value is not a float")
-	errInvalidCommand = resp.Error("ERR Invalid command specified")
-	errInvalidArgs    = resp.Error("ERR Invalid number of arguments specified for command")
 	errHashNotInteger = resp.Error("ERR hash value is not an integer")
 	errHashNotFloat   = resp.Error("ERR hash value is not a float")
 	errHashByInfinity = resp.Error("ERR value is NaN or Infinity")
@@ -85,7 +83,6 @@ var (
 	errRestoreFreq    = resp.Error("ERR Invalid FREQ value, must be >= 0 and <= 255")
 	errDumpFooter     = resp.Error("ERR DUMP payload version or checksum are wrong")
 	errDumpFormat     = resp.Error("ERR Bad data format")
-	errNoKeys         = resp.Error("ERR The command has no key arguments")
 )
 
 // Error replies of INCREX as in Redis 8.8, except the names of LBOUND and UBOUND.

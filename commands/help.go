@@ -20,26 +20,9 @@ func Help(group, since string, categories ...string) Command {
 	}
 }
 
-// RL.HELP
-//
-// The reply has the form of a container's HELP, with a third line for the example.
-func (in introspection) rlHelp(*Ctx) resp.Value {
-	lines := []resp.Value{resp.Status("Commands that Redis does not have, with an example each:")}
-	for _, cmd := range in.table().All() {
-		if cmd.Example == "" && cmd.Group != "rate-limit" {
-			continue
-		}
-		name := strings.ToUpper(cmd.called)
-		lines = append(lines, resp.Status(strings.TrimSuffix(name+" "+cmd.Syntax, " ")),
-			resp.Status("    "+cmd.Summary),
-			resp.Status(strings.TrimSuffix("    Example: "+name+" "+cmd.Example, " ")))
-	}
-	return resp.Array(lines...)
-}
-
 func helpText(c *Ctx) resp.Value {
 	container := c.Cmd.parent
-	name := strings.ToUpper(container.called)
+	name := strings.ToUpper(container.Called)
 	lines := []resp.Value{resp.Status(name + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:")}
 	for i := range container.Subs {
 		sub := &container.Subs[i]

@@ -44,10 +44,10 @@ func (k *KeySpec) countedRange(count int64, n int) (first, end, step int) {
 
 // isOneKey reports whether the spec is a single key at a fixed position, as in almost
 // every call on a hot path.
-func (k *KeySpec) isOneKey() bool { return k.Last == 0 && !k.KeyNum && !k.isUnknown() }
+func (k *KeySpec) isOneKey() bool { return k.Last == 0 && !k.KeyNum && !k.IsUnknown() }
 
-// isUnknown reports whether only the server can find the key.
-func (k *KeySpec) isUnknown() bool { return k.Find != nil || k.Tail != nil }
+// IsUnknown reports whether only the server can find the key.
+func (k *KeySpec) IsUnknown() bool { return k.Find != nil || k.Tail != nil }
 
 // appendDerived appends the name of a key that is no argument. It returns nil if the
 // spec has no Tail, or the call has no such key.
@@ -93,7 +93,7 @@ func (c *Command) KeyPositions(n int, more bool) (at []int, tail, ok bool) {
 			}
 			tail = tail || more
 		}
-		if k.KeyNum || k.isUnknown() || end > n && !more {
+		if k.KeyNum || k.IsUnknown() || end > n && !more {
 			return nil, false, false
 		}
 		tail = tail || end > n
@@ -133,7 +133,7 @@ func (c *Command) manyShards(args [][]byte) store.ShardSet {
 
 // FirstKey returns the position of a call's first key, or 0 if it has none or its position varies.
 func (c *Command) FirstKey() int {
-	if len(c.Keys) == 0 || c.Keys[0].isUnknown() {
+	if len(c.Keys) == 0 || c.Keys[0].IsUnknown() {
 		return 0
 	}
 	if c.Keys[0].KeyNum {

@@ -29,13 +29,8 @@ func (t *Table) Rename(from, to string) error {
 	if other := t.Lookup([]byte(to)); other != nil && other != c {
 		return ErrRenameTarget
 	}
-	if t.own == nil {
-		t.own = make(map[string]*Command, len(t.declared))
-		for _, row := range t.declared {
-			t.own[row.Name] = row
-		}
-	}
-	c.called, c.renamed = called, called != c.Name
+	t.renamed = true
+	c.Called, c.renamed = called, called != c.Name
 	for i := range c.Subs {
 		c.Subs[i].renamed = c.renamed
 	}
@@ -46,18 +41,21 @@ func (t *Table) Rename(from, to string) error {
 	for _, row := range t.sorted {
 		t.insert(row)
 	}
-	t.info.forget()
-	t.docs.forget()
 	return nil
 }
 
 // Own returns the command whose own name is called name, ignoring case, whatever
 // clients call it, or nil. Permissions and the log go by own names.
 func (t *Table) Own(name []byte) *Command {
-	if t.own == nil {
+	if !t.renamed {
 		return t.Lookup(name)
 	}
-	return t.own[strings.ToLower(string(name))]
+	own := strings.ToLower(string(name))
+	i, ok := slices.BinarySearchFunc(t.declared, own, func(c *Command, name string) int { return strings.Compare(c.Name, name) })
+	if !ok {
+		return nil
+	}
+	return t.declared[i]
 }
 
 // ownCall returns a call of the command under its own name, for the log.

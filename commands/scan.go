@@ -55,7 +55,7 @@ func parseScanOptions(rest [][]byte, withType bool) (scanOptions, resp.Value) {
 		case o.wordWith("match", 1):
 			opts.pattern = o.value()
 		case withType && o.wordWith("type", 1):
-			opts.typeFilter = lower(o.value())
+			opts.typeFilter = Lower(o.value())
 		default:
 			return opts, ErrSyntax
 		}
@@ -63,7 +63,8 @@ func parseScanOptions(rest [][]byte, withType bool) (scanOptions, resp.Value) {
 	return opts, resp.None
 }
 
-func lower(word []byte) []byte {
+// Lower returns a word in lower case. It changes ASCII letters only.
+func Lower(word []byte) []byte {
 	out := make([]byte, len(word))
 	for i, ch := range word {
 		if 'A' <= ch && ch <= 'Z' {

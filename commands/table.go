@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"math/bits"
 	"slices"
 	"strings"
@@ -11,13 +12,11 @@ import (
 // A Table maps names to commands. It is read-only once it is built and Rename was
 // called as often as wanted.
 type Table struct {
-	slots    []*Command          // hash table with linear probing, by nameHash
-	sorted   []*Command          // by name, without those that Rename has removed
-	declared []*Command          // by name, all
-	own      map[string]*Command // all by their own names; nil if none was renamed
-	count    int                 // number of commands and subcommands
-
-	info, docs description // COMMAND's and COMMAND DOCS' replies about all
+	slots    []*Command // hash table with linear probing, by nameHash
+	sorted   []*Command // by name, without those that Rename has removed
+	declared []*Command // by name, all
+	renamed  bool       // some command
+	count    int        // number of commands and subcommands
 }
 
 // NewTable returns a table of the groups' commands. It panics on duplicate names.
@@ -30,7 +29,7 @@ func NewTable(groups ...[]Command) *Table {
 	for _, group := range groups {
 		for i := range group {
 			c := group[i] // a copy, so that the groups do not change
-			c.called = c.Name
+			c.Called = c.Name
 			c.Subs = slices.Clone(c.Subs)
 			t.assignID(&c)
 			for j := range c.Subs {
@@ -94,9 +93,9 @@ func nameHash(name []byte) uint32 {
 
 func (t *Table) insert(c *Command) {
 	mask := uint32(len(t.slots) - 1)
-	i := nameHash([]byte(c.called)) & mask
+	i := nameHash([]byte(c.Called)) & mask
 	for ; t.slots[i] != nil; i = (i + 1) & mask {
-		if t.slots[i].called == c.called {
+		if t.slots[i].Called == c.Called {
 			panic("commands: two rows for " + c.Name)
 		}
 	}
@@ -107,11 +106,21 @@ func (t *Table) insert(c *Command) {
 func (t *Table) Lookup(name []byte) *Command {
 	mask := uint32(len(t.slots) - 1)
 	for i := nameHash(name) & mask; t.slots[i] != nil; i = (i + 1) & mask {
-		if EqualFold(name, t.slots[i].called) {
+		if EqualFold(name, t.slots[i].Called) {
 			return t.slots[i]
 		}
 	}
 	return nil
+}
+
+// Find returns a command by its full name, "get" or "config|get", in any case, or nil.
+func (t *Table) Find(fullName []byte) *Command {
+	name, sub, isSub := bytes.Cut(fullName, []byte{'|'})
+	c := t.Lookup(name)
+	if c == nil || !isSub {
+		return c
+	}
+	return c.Sub(sub)
 }
 
 // Sub returns c's subcommand called name, ignoring case, or nil.
@@ -218,7 +227,7 @@ func WrongSubcommandArity(c *Ctx) resp.Value {
 // name by which clients call it.
 func seeHelp(problem string, container *Command, name []byte) resp.Value {
 	return resp.Error("ERR " + problem + " '" + echo(name, maxEcho) + "'. Try " +
-		strings.ToUpper(container.called) + " HELP.")
+		strings.ToUpper(container.Called) + " HELP.")
 }
 
 // WrongArity returns the error reply of handlers that check the number of arguments

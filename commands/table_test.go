@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"math/bits"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +27,6 @@ func TestTableIsValid(t *testing.T) { CheckRows(t, testTable()) }
 // CheckRows runs a subtest for every row of a table, which fails if the row has faults.
 func CheckRows(t *testing.T, table *Table) {
 	eachRow(t, table, func(t *testing.T, c *Command) {
-		require.NotPanics(t, func() { c.arguments() }, "the syntax does not parse")
 		require.Empty(t, faults(c))
 	})
 }
@@ -61,11 +59,6 @@ func faults(c *Command) (wrong []string) {
 		seen[c.Subs[i].Name] = true
 	}
 
-	if c.Subs == nil && looseArity[c.FullName()] == "" {
-		least, most := syntaxArity(c)
-		check(-c.Arity == least && most != least || c.Arity == least && most == least,
-			"arity does not match the syntax")
-	}
 	dataGroups := []string{"bitmap", "string", "sorted-set", "generic", "rate-limit", "set", "list"}
 	without := []string{"help", "rl.help", "wait", "waitaof"} // keys
 	data := slices.Contains(dataGroups, c.Group) && !c.Is(Admin)
@@ -81,13 +74,6 @@ func faults(c *Command) (wrong []string) {
 		}
 	}
 	return wrong
-}
-
-// looseArity maps commands whose arity does not match their syntax, in Redis either,
-// to the reason.
-var looseArity = map[string]string{
-	"client|kill": "every filter is optional, but one is required",
-	"quit":        "accepts and ignores arguments",
 }
 
 // keySpecFaults lists what is wrong with a key specification: keys beyond the
@@ -132,67 +118,12 @@ func keySpecFaults(c *Command, k *KeySpec) (wrong []string) {
 	return wrong
 }
 
-// syntaxArity returns the minimum and maximum (-1 if unlimited) number of words of a
-// call according to its syntax.
-func syntaxArity(c *Command) (least, most int) {
-	least, most = 1, 1
-	if c.parent != nil {
-		least, most = 2, 2
-	}
-	l, m := wordCount(c.arguments())
-	if m < 0 {
-		return least + l, -1
-	}
-	return least + l, most + m
-}
-
-func wordCount(arguments []argument) (least, most int) {
-	for i := range arguments {
-		a := &arguments[i]
-		l, m := 1, 1
-		switch a.kind {
-		case "oneof":
-			l, m = wordCount(a.members[:1])
-			for j := range a.members[1:] {
-				l2, m2 := wordCount(a.members[1+j : 2+j])
-				l = min(l, l2)
-				if m2 < 0 || m < 0 {
-					m = -1
-				} else {
-					m = max(m, m2)
-				}
-			}
-		case "block":
-			l, m = wordCount(a.members)
-		}
-		if a.token != "" && a.kind != "pure-token" {
-			l++
-			if m >= 0 {
-				m++
-			}
-		}
-		if a.optional {
-			l = 0
-		}
-		if a.multiple {
-			m = -1
-		}
-		least += l
-		if m < 0 || most < 0 {
-			most = -1
-		} else {
-			most += m
-		}
-	}
-	return least, most
-}
-
 func TestFaultsAreFound(t *testing.T) {
 	good := func() Command {
 		return Command{
 			Name: "x", Arity: 3, Flags: Write, Keys: []KeySpec{key(1, "RW update")},
 			Group: "string", Since: "1.0.0", Complexity: "O(1)", Summary: "Does.",
-			Syntax: "key value", Handler: get,
+			Handler: get,
 		}
 	}
 	c := good()
@@ -204,9 +135,6 @@ func TestFaultsAreFound(t *testing.T) {
 		"no since":            func(c *Command) { c.Since = "" },
 		"no complexity":       func(c *Command) { c.Complexity = "" },
 		"no arity":            func(c *Command) { c.Arity = 0 },
-		"arity too small":     func(c *Command) { c.Arity = 2 },
-		"arity open":          func(c *Command) { c.Arity = -3 },
-		"arity closed":        func(c *Command) { c.Syntax = "key value [value ...]" },
 		"nothing to run":      func(c *Command) { c.Handler = nil },
 		"both ways":           func(c *Command) { c.Flags |= ReadOnly },
 		"neither way":         func(c *Command) { c.Flags = 0 },
@@ -229,13 +157,6 @@ func TestFaultsAreFound(t *testing.T) {
 		})
 	}
 	require.PanicsWithValue(t, "commands: two rows for append", func() { NewTable(Strings, Strings) })
-}
-
-// TestSyntaxErrors tests that malformed syntaxes panic.
-func TestSyntaxErrors(t *testing.T) {
-	for _, syntax := range []string{"key ]", "key [NX", "<a | b", "[key ...", "a > b", "..."} {
-		require.Panics(t, func() { (&Command{Syntax: syntax}).arguments() }, syntax)
-	}
 }
 
 func TestIDsHaveNoGaps(t *testing.T) {
@@ -277,9 +198,11 @@ func TestResolve(t *testing.T) {
 	require.Equal(t, "ERR wrong number of arguments for 'object|encoding' command", refusal.Str())
 }
 
-// TestFlagNames tests the flags that COMMAND INFO lists.
-func TestFlagNames(t *testing.T) {
-	flags := AllowBusy | Fast | Write | AllShards | Random
-	require.Equal(t, []string{"write", "fast", "allow_busy"}, flags.names())
-	require.Equal(t, len(flagNames), bits.Len32(uint32(AllowBusy)))
+// testTable is the table of this package's own groups; other packages add theirs.
+func testTable() *Table {
+	return NewTable(
+		Strings, Keys, Dumps, Expiry, Modules, Databases(func() {}, func() int64 { return 0 }),
+		SortedSets, Hashes, SortedSetCombinations, Sets, Lists,
+		Cluster, Bitmaps,
+	)
 }

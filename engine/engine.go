@@ -7,6 +7,7 @@ import (
 
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/introspection"
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine/accounts"
@@ -150,7 +151,7 @@ func New(o Options) *Engine {
 		rl.Commands, commands.Databases(e.storage.CancelSave, e.clock.NowUs),
 		commands.Cluster, commands.Bitmaps,
 		commands.Modules,
-		commands.Introspection(func() *commands.Table { return e.table }),
+		introspection.Commands(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),
 		connectionGroup, clientGroup, transactionGroup,
 		commands.Lolwut, pubsub.Commands,

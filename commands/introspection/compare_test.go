@@ -1,4 +1,4 @@
-package commands
+package introspection
 
 import (
 	"strings"
@@ -6,12 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
 
 // has reports whether the table has the row. Rows of other packages are compared in
-// introspect_server_test.go.
-func (t *Table) has(fullName string) bool { return t.Find([]byte(fullName)) != nil }
+// server_test.go.
+func has(t *commands.Table, fullName string) bool { return t.Find([]byte(fullName)) != nil }
 
 // knownNames are the full names of all recorded commands.
 func knownNames(exchanges []exchange) map[string]bool {
@@ -43,15 +44,16 @@ func isCommand(e *exchange, known map[string]bool) bool {
 // table has, and with a filter for the subcommands that both have. It returns the number
 // of calls.
 func eachRecorded(
-	t *testing.T, table *Table, sub string, f func(t *testing.T, e *exchange, both func(string) bool),
+	t *testing.T, table *commands.Table, sub string,
+	f func(t *testing.T, e *exchange, both func(string) bool),
 ) int {
 	t.Helper()
 	exchanges := recorded(t)
 	known := knownNames(exchanges)
-	both := func(fullName string) bool { return known[fullName] && table.has(fullName) }
+	both := func(fullName string) bool { return known[fullName] && has(table, fullName) }
 	compared := 0
 	for _, e := range exchanges {
-		if !e.isAbout(sub) || !isCommand(&e, known) || !table.has(string(e.args[2])) {
+		if !e.isAbout(sub) || !isCommand(&e, known) || !has(table, string(e.args[2])) {
 			continue
 		}
 		compared++
@@ -62,7 +64,7 @@ func eachRecorded(
 
 // CompareInfo compares COMMAND INFO of every row of a table with Redis'. It returns the
 // number of compared answers.
-func CompareInfo(t *testing.T, table *Table) (compared int) {
+func CompareInfo(t *testing.T, table *commands.Table) (compared int) {
 	t.Helper()
 	return eachRecorded(t, table, "info", func(t *testing.T, e *exchange, both func(string) bool) {
 		theirs, ours := bothInfos(t, table, e, both)
@@ -70,7 +72,9 @@ func CompareInfo(t *testing.T, table *Table) (compared int) {
 	})
 }
 
-func bothInfos(t *testing.T, table *Table, e *exchange, both func(string) bool) (theirs, ours []string) {
+func bothInfos(
+	t *testing.T, table *commands.Table, e *exchange, both func(string) bool,
+) (theirs, ours []string) {
 	t.Helper()
 	shown := func(reply resp.Value) []string {
 		return wire(mapElems(reply, func(entry resp.Value) resp.Value { return infoWithSubs(entry, both) }),
@@ -103,7 +107,7 @@ var docsDeviations = map[string]string{
 
 // CompareDocs compares COMMAND DOCS of every row of a table with Redis', without
 // sentences. It returns the number of compared answers.
-func CompareDocs(t *testing.T, table *Table) (compared int) {
+func CompareDocs(t *testing.T, table *commands.Table) (compared int) {
 	t.Helper()
 	return eachRecorded(t, table, "docs", func(t *testing.T, e *exchange, both func(string) bool) {
 		theirs := docsWithSubs(e.reply, both)
@@ -120,19 +124,23 @@ func CompareDocs(t *testing.T, table *Table) (compared int) {
 }
 
 // CompareNames checks that rows which Redis 7.0 does not have say so.
-func CompareNames(t *testing.T, table *Table) {
+func CompareNames(t *testing.T, table *commands.Table) {
 	t.Helper()
 	known := knownNames(recorded(t))
-	eachRow(t, table, func(t *testing.T, c *Command) {
-		if !known[c.FullName()] {
-			require.True(t, c.Deviation != "" || c.parent != nil && c.parent.Deviation != "",
-				"not in Redis 7.0, and no deviation")
+	stated := func(c, container *commands.Command) {
+		require.True(t, known[c.FullName()] || c.Deviation != "" || container.Deviation != "",
+			"%s is not in Redis 7.0, and has no deviation", c.FullName())
+	}
+	for _, c := range table.All() {
+		stated(c, c)
+		for i := range c.Subs {
+			stated(&c.Subs[i], c)
 		}
-	})
+	}
 }
 
 // CompareTranscript replays the recorded commands that are not compared row by row.
-func CompareTranscript(t *testing.T, table *Table) {
+func CompareTranscript(t *testing.T, table *commands.Table) {
 	t.Helper()
 	exchanges := recorded(t)
 	known := knownNames(exchanges)

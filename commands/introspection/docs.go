@@ -1,35 +1,38 @@
-package commands
+package introspection
 
-import "github.com/zlimit/zlimit/resp"
+import (
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+)
 
 // COMMAND DOCS [command-name [command-name ...]]
-func (in introspection) docs(c *Ctx) resp.Value {
+func (in *introspection) commandDocs(c *commands.Ctx) resp.Value {
 	t := in.table()
 	names := c.Args[2:]
 	if len(names) == 0 {
-		return t.docs.reply(c, t.docsOfAll)
+		return describe(c, &in.docs, t.All(), docsOfAll)
 	}
 	var pairs []resp.Value
 	docs := make(perRow)
 	for _, name := range names {
 		if cmd := t.Find(name); cmd != nil {
-			pairs = append(pairs, resp.Bulk(cmd.FullName()), docs.of(cmd, (*Command).docs))
+			pairs = append(pairs, resp.Bulk(cmd.FullName()), docs.of(cmd, docsOf))
 		}
 	}
 	return resp.Map(pairs...)
 }
 
-func (t *Table) docsOfAll() resp.Value {
+func docsOfAll(rows []*commands.Command) resp.Value {
 	var pairs []resp.Value
-	for _, cmd := range t.All() {
-		pairs = append(pairs, resp.Bulk(cmd.FullName()), cmd.docs())
+	for _, cmd := range rows {
+		pairs = append(pairs, resp.Bulk(cmd.FullName()), docsOf(cmd))
 	}
 	return resp.Map(pairs...)
 }
 
-// docs returns a command's entry in COMMAND DOCS. Redis' fields history, doc_flags,
+// docsOf returns a command's entry in COMMAND DOCS. Redis' fields history, doc_flags,
 // deprecated_since and replaced_by are missing, because rows do not have them.
-func (c *Command) docs() resp.Value {
+func docsOf(c *commands.Command) resp.Value {
 	pairs := []resp.Value{
 		resp.Bulk("summary"), resp.Bulk(c.Summary),
 		resp.Bulk("since"), resp.Bulk(c.Since),
@@ -38,13 +41,13 @@ func (c *Command) docs() resp.Value {
 	if c.Complexity != "" {
 		pairs = append(pairs, resp.Bulk("complexity"), resp.Bulk(c.Complexity))
 	}
-	if arguments := c.arguments(); len(arguments) > 0 {
+	if arguments := argumentsOf(c); len(arguments) > 0 {
 		pairs = append(pairs, resp.Bulk("arguments"), argumentDocs(arguments))
 	}
 	if len(c.Subs) > 0 {
 		var subs []resp.Value
 		for i := range c.Subs {
-			subs = append(subs, resp.Bulk(c.Subs[i].FullName()), c.Subs[i].docs())
+			subs = append(subs, resp.Bulk(c.Subs[i].FullName()), docsOf(&c.Subs[i]))
 		}
 		pairs = append(pairs, resp.Bulk("subcommands"), resp.Map(subs...))
 	}

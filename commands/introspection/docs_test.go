@@ -1,4 +1,4 @@
-package commands
+package introspection
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -62,23 +63,23 @@ func TestArguments(t *testing.T) {
 		"[SET a [WITH]]":      "a_with:block?(a:string=SET with:pure-token=WITH?)",
 	} {
 		t.Run(syntax, func(t *testing.T) {
-			c := Command{Syntax: syntax, Keys: []KeySpec{key(1, "")}}
-			require.Equal(t, want, tree(c.arguments()))
+			c := commands.Command{Syntax: syntax, Keys: []commands.KeySpec{key(1, "")}}
+			require.Equal(t, want, tree(argumentsOf(&c)))
 		})
 	}
 }
 
 // Keys are assigned to the specifications in their order.
 func TestKeySpecIndex(t *testing.T) {
-	c := Command{Syntax: "key newkey", Keys: []KeySpec{key(1, ""), key(2, "")}}
-	arguments := c.arguments()
+	c := commands.Command{Syntax: "key newkey", Keys: []commands.KeySpec{key(1, ""), key(2, "")}}
+	arguments := argumentsOf(&c)
 	require.Equal(t, 0, arguments[0].keySpec)
 	require.Equal(t, 1, arguments[1].keySpec)
 
 	c.Keys = c.Keys[:1]
-	require.Zero(t, c.arguments()[1].keySpec, "there is no second one")
+	require.Zero(t, argumentsOf(&c)[1].keySpec, "there is no second one")
 	c.Keys = nil
-	require.Equal(t, "key:string newkey:string", tree(c.arguments()))
+	require.Equal(t, "key:string newkey:string", tree(argumentsOf(&c)))
 }
 
 // Redis 7.0 has no command to compare INCREX with.
@@ -103,7 +104,7 @@ func TestRepeatedNames(t *testing.T) {
 			args = append(args, []byte("zadd"))
 		}
 		// The reply itself grows, in a few steps; an entry is dozens.
-		require.Less(t, testing.AllocsPerRun(1, func() { table.Call(&Ctx{}, args) }), 2.0*times)
+		require.Less(t, testing.AllocsPerRun(1, func() { table.Call(&commands.Ctx{}, args) }), 2.0*times)
 	}
 }
 
@@ -127,7 +128,7 @@ func BenchmarkCommand(b *testing.B) {
 			b.ReportAllocs()
 			args := words(call...)
 			for b.Loop() {
-				table.Call(&Ctx{}, args)
+				table.Call(&commands.Ctx{}, args)
 			}
 		})
 	}

@@ -1,9 +1,10 @@
-package commands
+package introspection
 
 import (
 	"math/bits"
 	"strings"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -17,69 +18,63 @@ var flagNames = [...]string{
 }
 
 // COMMAND INFO [command-name [command-name ...]]
-func (in introspection) info(c *Ctx) resp.Value {
+func (in *introspection) commandInfo(c *commands.Ctx) resp.Value {
 	names := c.Args[2:]
 	if len(names) == 0 {
-		return in.infoOfAll(c)
+		return in.all(c)
 	}
 	out := make([]resp.Value, len(names))
 	infos := make(perRow)
 	for i, name := range names {
 		out[i] = resp.Null
 		if cmd := in.table().Find(name); cmd != nil {
-			out[i] = infos.of(cmd, (*Command).info)
+			out[i] = infos.of(cmd, infoOf)
 		}
 	}
 	return resp.Array(out...)
 }
 
-func (in introspection) infoOfAll(c *Ctx) resp.Value {
-	t := in.table()
-	return t.info.reply(c, t.infoOfAll)
-}
-
-func (t *Table) infoOfAll() resp.Value {
-	rows := t.All()
+func infoOfAll(rows []*commands.Command) resp.Value {
 	out := make([]resp.Value, len(rows))
 	for i, cmd := range rows {
-		out[i] = cmd.info()
+		out[i] = infoOf(cmd)
 	}
 	return resp.Array(out...)
 }
 
-// info returns a command's entry in COMMAND INFO.
-func (c *Command) info() resp.Value {
+// infoOf returns a command's entry in COMMAND INFO.
+func infoOf(c *commands.Command) resp.Value {
 	first, last, step, movable := legacyKeys(c.Keys)
 	flags := c.Flags
 	if movable {
-		flags |= MovableKeys
+		flags |= commands.MovableKeys
 	}
 	specs := make([]resp.Value, len(c.Keys))
 	for i := range c.Keys {
-		specs[i] = c.Keys[i].info(c.Reads != nil)
+		specs[i] = specInfo(&c.Keys[i], c.Reads != nil)
 	}
 	subs := resp.Set() // in Redis an empty one is a set, others are arrays
 	if len(c.Subs) > 0 {
 		entries := make([]resp.Value, len(c.Subs))
 		for i := range c.Subs {
-			entries[i] = c.Subs[i].info()
+			entries[i] = infoOf(&c.Subs[i])
 		}
 		subs = resp.Array(entries...)
 	}
 	return resp.Array(
 		resp.Bulk(c.FullName()),
 		resp.Int(int64(c.Arity)),
-		statusSet(flags.names()),
+		statusSet(namesOf(flags)),
 		resp.Int(int64(first)), resp.Int(int64(last)), resp.Int(int64(step)),
 		statusSet(prefixed("@", c.ACLCategories().Names())),
-		bulkSet(c.Tips),
+		resp.Set(resp.Bulks(c.Tips)...),
 		resp.Set(specs...),
 		subs,
 	)
 }
 
-// names returns the names of Redis' flags, in Redis' order.
-func (f Flags) names() []string {
+// namesOf returns the names of Redis' flags, in Redis' order.
+func namesOf(f commands.Flags) []string {
 	var out []string
 	for rest := uint32(f) & (1<<len(flagNames) - 1); rest != 0; rest &= rest - 1 {
 		out = append(out, flagNames[bits.TrailingZeros32(rest)])
@@ -87,9 +82,9 @@ func (f Flags) names() []string {
 	return out
 }
 
-// info returns a key specification's entry in COMMAND INFO. varies says that the command has
+// specInfo returns a key specification's entry in COMMAND INFO. varies says that the command has
 // calls that only read.
-func (k *KeySpec) info(varies bool) resp.Value {
+func specInfo(k *commands.KeySpec, varies bool) resp.Value {
 	var pairs []resp.Value
 	if k.Notes != "" {
 		pairs = append(pairs, resp.Bulk("notes"), resp.Bulk(k.Notes))
@@ -103,7 +98,7 @@ func (k *KeySpec) info(varies bool) resp.Value {
 		flags = append(flags, "variable_flags")
 	}
 	begin := specMap("index", "index", k.First)
-	if k.isUnknown() {
+	if k.IsUnknown() {
 		begin, find = specMap("unknown"), specMap("unknown")
 	}
 	return resp.Map(append(pairs,
@@ -127,28 +122,28 @@ func specMap(kind string, numbers ...any) resp.Value {
 // specifications; 0 if no key has a known position. movable reports that they are
 // incomplete and clients must call COMMAND GETKEYS: a count decides where keys are, a
 // key is no argument, or specifications do not form one range.
-func legacyKeys(specs []KeySpec) (first, last, step int, movable bool) {
+func legacyKeys(specs []commands.KeySpec) (first, last, step int, movable bool) {
 	if len(specs) == 1 && !specs[0].KeyNum {
 		k := &specs[0]
-		return k.First, k.lastPosition(), k.Step, false
+		return k.First, lastPosition(k), k.Step, false
 	}
 	for i := range specs {
 		k := &specs[i]
-		if k.KeyNum || k.isUnknown() || k.Step != 1 || first != 0 && last != k.First-1 {
+		if k.KeyNum || k.IsUnknown() || k.Step != 1 || first != 0 && last != k.First-1 {
 			movable = true
 			continue
 		}
 		if first == 0 {
 			first, step = k.First, 1
 		}
-		last = k.lastPosition()
+		last = lastPosition(k)
 	}
 	return first, last, step, movable
 }
 
 // lastPosition returns the position of the last key: from the command's name, or, if
 // negative, from the end of the arguments.
-func (k *KeySpec) lastPosition() int {
+func lastPosition(k *commands.KeySpec) int {
 	if k.Last < 0 {
 		return k.Last
 	}
@@ -159,14 +154,6 @@ func statusSet(words []string) resp.Value {
 	out := make([]resp.Value, len(words))
 	for i, w := range words {
 		out[i] = resp.Status(w)
-	}
-	return resp.Set(out...)
-}
-
-func bulkSet(words []string) resp.Value {
-	out := make([]resp.Value, len(words))
-	for i, w := range words {
-		out[i] = resp.Bulk(w)
 	}
 	return resp.Set(out...)
 }

@@ -1,4 +1,4 @@
-package commands
+package introspection
 
 import (
 	"bufio"
@@ -11,8 +11,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
+
+func words(args ...string) [][]byte {
+	out := make([][]byte, len(args))
+	for i, a := range args {
+		out[i] = []byte(a)
+	}
+	return out
+}
+
+// key returns the KeySpec of one key at a fixed position.
+func key(at int, flags string) commands.KeySpec {
+	return commands.KeySpec{Flags: flags, First: at, Step: 1}
+}
 
 // wire formats a reply line by line, for readable differences.
 func wire(v resp.Value, proto int) []string {

@@ -1,27 +1,29 @@
-package commands
+package introspection
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+)
 
 // Markdown returns the table of docs/commands.md: a row for each command and
-// subcommand, by name, of HELP those that differ from Redis.
-func Markdown(t *Table) string {
+// subcommand, by name.
+func Markdown(t *commands.Table) string {
 	var b strings.Builder
 	b.WriteString("| Command | Arguments | Since | Different from Redis 7.0 |\n")
 	b.WriteString("|---|---|---|---|\n")
 	for _, c := range t.All() {
 		if c.Handler != nil {
-			c.markdown(&b)
+			writeRow(&b, c)
 		}
 		for i := range c.Subs {
-			if c.Subs[i].Name != "help" || c.Subs[i].Deviation != "" {
-				c.Subs[i].markdown(&b)
-			}
+			writeRow(&b, &c.Subs[i])
 		}
 	}
 	return b.String()
 }
 
-func (c *Command) markdown(b *strings.Builder) {
+func writeRow(b *strings.Builder, c *commands.Command) {
 	name := strings.ToUpper(strings.ReplaceAll(c.FullName(), "|", " "))
 	cells := []string{name, "", c.Since, strings.ReplaceAll(c.Deviation, "|", `\|`)}
 	if c.Syntax != "" {

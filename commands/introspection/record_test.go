@@ -1,4 +1,4 @@
-package commands
+package introspection
 
 import (
 	"bufio"
@@ -13,13 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/resp"
 )
 
 // recordIntrospection asks the redis-server on this machine what the recording asks, anew:
 //
-//	go test ./commands -run TestRecordIntrospection -record-introspection
+//	go test ./commands/introspection -run TestRecordIntrospection -record-introspection
 //
 // The answer of a question that was added by hand may be _, a null: "_\r\n".
 var recordIntrospection = flag.Bool("record-introspection", false,
@@ -50,7 +51,7 @@ func (e *exchange) String() string {
 // isAbout reports whether the question is COMMAND sub, for INFO and DOCS of one
 // name.
 func (e *exchange) isAbout(sub string) bool {
-	return len(e.args) == 3 && EqualFold(e.args[0], "command") && EqualFold(e.args[1], sub)
+	return len(e.args) == 3 && commands.EqualFold(e.args[0], "command") && commands.EqualFold(e.args[1], sub)
 }
 
 func TestRecordIntrospection(t *testing.T) {
@@ -72,7 +73,11 @@ func TestRecordIntrospection(t *testing.T) {
 			}
 			ask, asked = startRedis(t, e.proto, flags...), server
 		}
-		e.reply = ask(texts(e.args))
+		var words []string
+		for _, arg := range e.args {
+			words = append(words, string(arg))
+		}
+		e.reply = ask(words)
 		e.reply = masked(&e)
 		fmt.Fprintf(&out, "\n%s\n%q\n", &e, resp.Append(nil, &e.reply, e.proto))
 	}

@@ -1,10 +1,12 @@
-package commands
+package introspection
 
 import (
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/zlimit/zlimit/commands"
 )
 
 // An absence says why commands of Redis are not in the table. The first one that
@@ -49,8 +51,8 @@ func (a *absence) covers(c RedisCommand) bool {
 
 // AbsentMarkdown returns the page of the commands that Redis has and the table lacks.
 // unused are the titles of absences that match none of them.
-func AbsentMarkdown(t *Table, redis []RedisCommand) (page string, unused []string) {
-	rows := append(slices.Clone(absences), absence{"*", "Unexplained", "Say in commands/absent.go why."})
+func AbsentMarkdown(t *commands.Table, redis []RedisCommand) (page string, unused []string) {
+	rows := append(slices.Clone(absences), absence{"*", "Unexplained", "Say in commands/introspection/absent.go why."})
 	names := make([][]string, len(rows))
 	for _, c := range redis {
 		if t.Find([]byte(c.Name)) != nil {

@@ -1,6 +1,10 @@
-package commands
+package introspection
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/zlimit/zlimit/commands"
+)
 
 // choiceNames are Redis' names of choices, by their tokens, which follow the name of a
 // command if the name differs for that command. Clients show tokens and the names of
@@ -132,10 +136,10 @@ var kindsByCommand = map[string]string{
 
 // typeArguments sets the types of values. The keys in the syntax belong to the key
 // specifications in their order.
-func (c *Command) typeArguments(arguments []argument, keys *int) {
+func typeArguments(c *commands.Command, arguments []argument, keys *int) {
 	for i := range arguments {
 		a := &arguments[i]
-		c.typeArguments(a.members, keys)
+		typeArguments(c, a.members, keys)
 		if i > 0 && a.name == "where" && arguments[i-1].name == a.name {
 			arguments[i-1].name, a.name = "wherefrom", "whereto" // two equal choices side by side
 		}

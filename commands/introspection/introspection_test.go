@@ -1,35 +1,35 @@
-package commands
+package introspection
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
 
-// testTable is the table of this package's own groups; other packages add theirs.
-func testTable(more ...[]Command) *Table {
-	var t *Table
-	t = NewTable(append([][]Command{
-		Strings, Keys, Dumps, Expiry, Modules, Databases(func() {}, func() int64 { return 0 }),
-		SortedSets, Hashes, SortedSetCombinations, Sets, Lists,
-		Cluster, Bitmaps,
-		Introspection(func() *Table { return t }),
+// testTable is the table of the groups of packages commands and introspection, and of more.
+func testTable(more ...[]commands.Command) *commands.Table {
+	var t *commands.Table
+	t = commands.NewTable(append([][]commands.Command{
+		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.Modules,
+		commands.Databases(func() {}, func() int64 { return 0 }),
+		commands.SortedSets, commands.Hashes, commands.SortedSetCombinations, commands.Sets, commands.Lists,
+		commands.Cluster, commands.Bitmaps,
+		Commands(func() *commands.Table { return t }),
 	}, more...)...)
 	return t
 }
 
 // ask runs a call without a keyspace, so only commands that use none can be called.
-func ask(t *Table, proto int, args ...string) resp.Value {
-	words := make([][]byte, len(args))
-	for i, a := range args {
-		words[i] = []byte(a)
-	}
-	return t.Call(&Ctx{Proto: proto}, words)
+func ask(t *commands.Table, proto int, args ...string) resp.Value {
+	return t.Call(&commands.Ctx{Proto: proto}, words(args...))
 }
 
-func (e *exchange) askOurs(t *Table) resp.Value { return t.Call(&Ctx{Proto: e.proto}, e.args) }
+func (e *exchange) askOurs(t *commands.Table) resp.Value {
+	return t.Call(&commands.Ctx{Proto: e.proto}, e.args)
+}
 
 func TestRowsAgainstRedis(t *testing.T) {
 	table := testTable()
@@ -40,11 +40,28 @@ func TestRowsAgainstRedis(t *testing.T) {
 
 func TestIntrospectionTranscript(t *testing.T) {
 	// Stands in for the row of package scripting.
-	eval := Command{
-		Name: "eval", Arity: -3, Flags: NoMandatoryKeys, Keys: []KeySpec{CountedKeys(2, "RW access update")},
-		Handler: refuseCluster,
+	eval := commands.Command{
+		Name: "eval", Arity: -3, Flags: commands.NoMandatoryKeys,
+		Keys: []commands.KeySpec{commands.CountedKeys(2, "RW access update")},
 	}
-	CompareTranscript(t, testTable([]Command{eval}))
+	CompareTranscript(t, testTable([]commands.Command{eval}))
+}
+
+// TestClusterKeySlotAgainstRedis asks for the slots that a redis-server in a
+// cluster answered.
+func TestClusterKeySlotAgainstRedis(t *testing.T) {
+	table := testTable()
+	asked := 0
+	for _, e := range recorded(t) {
+		if e.server != "cluster" {
+			continue
+		}
+		asked++
+		t.Run(e.String(), func(t *testing.T) {
+			require.Equal(t, wire(e.reply, e.proto), wire(e.askOurs(table), e.proto))
+		})
+	}
+	require.Greater(t, asked, 20)
 }
 
 // TestComparatorFails checks that the comparisons find differences.
@@ -59,44 +76,46 @@ func TestComparatorFails(t *testing.T) {
 	all := func(string) bool { return true }
 	theirs, ours := bothInfos(t, table, &get, all)
 	require.Equal(t, theirs, ours)
-	for what, spoil := range map[string]func(*Command){
-		"arity":    func(c *Command) { c.Arity = -2 },
-		"flag":     func(c *Command) { c.Flags |= Stale },
-		"category": func(c *Command) { c.Categories = []string{"dangerous"} },
-		"tip":      func(c *Command) { c.Tips = []string{"nondeterministic_output"} },
-		"key spec": func(c *Command) { c.Keys = []KeySpec{key(1, "RO")} },
-		"notes": func(c *Command) {
-			c.Keys = []KeySpec{{
+	for what, spoil := range map[string]func(*commands.Command){
+		"arity":    func(c *commands.Command) { c.Arity = -2 },
+		"flag":     func(c *commands.Command) { c.Flags |= commands.Stale },
+		"category": func(c *commands.Command) { c.Categories = []string{"dangerous"} },
+		"tip":      func(c *commands.Command) { c.Tips = []string{"nondeterministic_output"} },
+		"key spec": func(c *commands.Command) { c.Keys = []commands.KeySpec{key(1, "RO")} },
+		"notes": func(c *commands.Command) {
+			c.Keys = []commands.KeySpec{{
 				Flags: "RO access", First: 1, Step: 1,
 				Notes: "x",
 			}}
 		},
-		"subcommand": func(c *Command) { c.Subs = []Command{Help("string", "1.0.0")} },
+		"subcommand": func(c *commands.Command) {
+			c.Subs = []commands.Command{commands.Help("string", "1.0.0")}
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			row := *table.Find([]byte("get"))
 			spoil(&row)
-			spoiled := NewTable([]Command{row},
-				Introspection(func() *Table { return NewTable([]Command{row}) }))
+			spoiled := commands.NewTable([]commands.Command{row},
+				Commands(func() *commands.Table { return commands.NewTable([]commands.Command{row}) }))
 			theirs, ours := bothInfos(t, spoiled, &get, all)
 			require.NotEqual(t, theirs, ours)
 		})
 	}
-	for what, spoil := range map[string]func(*Command){
-		"since":     func(c *Command) { c.Since = "7.0.0" },
-		"group":     func(c *Command) { c.Group = "generic" },
-		"argument":  func(c *Command) { c.Syntax = "key value" },
-		"name":      func(c *Command) { c.Syntax = "k" },
-		"type":      func(c *Command) { c.Syntax = "count" },
-		"optional":  func(c *Command) { c.Syntax = "[key]" },
-		"multiple":  func(c *Command) { c.Syntax = "key [key ...]" },
-		"token":     func(c *Command) { c.Syntax = "KEY key" },
-		"no syntax": func(c *Command) { c.Syntax = "" },
+	for what, spoil := range map[string]func(*commands.Command){
+		"since":     func(c *commands.Command) { c.Since = "7.0.0" },
+		"group":     func(c *commands.Command) { c.Group = "generic" },
+		"argument":  func(c *commands.Command) { c.Syntax = "key value" },
+		"name":      func(c *commands.Command) { c.Syntax = "k" },
+		"type":      func(c *commands.Command) { c.Syntax = "count" },
+		"optional":  func(c *commands.Command) { c.Syntax = "[key]" },
+		"multiple":  func(c *commands.Command) { c.Syntax = "key [key ...]" },
+		"token":     func(c *commands.Command) { c.Syntax = "KEY key" },
+		"no syntax": func(c *commands.Command) { c.Syntax = "" },
 	} {
 		t.Run("docs: "+what, func(t *testing.T) {
 			row := *table.Find([]byte("get"))
 			docs := func() []string {
-				return wire(maskDocs(resp.Map(resp.Bulk("get"), row.docs())),
+				return wire(maskDocs(resp.Map(resp.Bulk("get"), docsOf(&row))),
 					resp.RESP3)
 			}
 			right := docs()
@@ -126,7 +145,7 @@ func TestCommandOfAllRows(t *testing.T) {
 	require.Equal(t, resp.KindArray, names.Kind())
 	require.Len(t, names.Elems(), table.Len())
 	for _, name := range names.Elems() {
-		require.True(t, table.has(name.Str()), name.Str())
+		require.True(t, has(table, name.Str()), name.Str())
 	}
 }
 
@@ -145,7 +164,7 @@ func TestCommandListByCategory(t *testing.T) {
 		"object", "object|encoding", "object|freq", "object|help", "object|idletime",
 		"object|refcount",
 	}, list("pattern", "obj*"))
-	for _, category := range Categories {
+	for _, category := range commands.Categories {
 		for _, name := range list("aclcat", category) {
 			require.Contains(t, table.Find([]byte(name)).ACLCategories().Names(), category)
 		}
@@ -154,35 +173,34 @@ func TestCommandListByCategory(t *testing.T) {
 
 // A row with an invalid count of keys, which must have a key specification.
 func TestGetKeysWithoutMandatoryKeys(t *testing.T) {
-	row := Command{
-		Name: "counted", Arity: -2, Keys: []KeySpec{CountedKeys(1, "RO access")},
-		Handler: refuseCluster,
+	row := commands.Command{
+		Name: "counted", Arity: -2, Keys: []commands.KeySpec{commands.CountedKeys(1, "RO access")},
 	}
-	table := testTable([]Command{row})
+	table := testTable([]commands.Command{row})
 	require.Equal(t, "ERR Invalid arguments specified for command",
 		ask(table, 2, "command", "getkeys", "counted", "2", "a").Str())
 	require.Equal(t, "ERR Invalid arguments specified for command",
 		ask(table, 2, "command", "getkeysandflags", "counted", "0").Str())
 
-	row.Flags = NoMandatoryKeys
-	table = testTable([]Command{row})
+	row.Flags = commands.NoMandatoryKeys
+	table = testTable([]commands.Command{row})
 	require.Equal(t, []string{"*0", ""}, wire(ask(table, 2, "command", "getkeys", "counted", "2", "a"), 2))
 }
 
 func TestLegacyKeys(t *testing.T) {
 	for _, c := range []struct {
 		name              string
-		specs             []KeySpec
+		specs             []commands.KeySpec
 		first, last, step int
 		movable           bool
 	}{
 		{"none", nil, 0, 0, 0, false},
-		{"one", []KeySpec{key(1, "")}, 1, 1, 1, false},
-		{"every second", []KeySpec{keys(2, "")}, 1, -1, 2, false},
-		{"two side by side", []KeySpec{key(1, ""), key(2, "")}, 1, 2, 1, false},
-		{"two apart", []KeySpec{key(1, ""), key(3, "")}, 1, 1, 1, true},
-		{"counted", []KeySpec{CountedKeys(2, "")}, 0, 0, 0, true},
-		{"one, then counted", []KeySpec{key(1, ""), CountedKeys(2, "")}, 1, 1, 1, true},
+		{"one", []commands.KeySpec{key(1, "")}, 1, 1, 1, false},
+		{"every second", []commands.KeySpec{{First: 1, Last: -1, Step: 2}}, 1, -1, 2, false},
+		{"two side by side", []commands.KeySpec{key(1, ""), key(2, "")}, 1, 2, 1, false},
+		{"two apart", []commands.KeySpec{key(1, ""), key(3, "")}, 1, 1, 1, true},
+		{"counted", []commands.KeySpec{commands.CountedKeys(2, "")}, 0, 0, 0, true},
+		{"one, then counted", []commands.KeySpec{key(1, ""), commands.CountedKeys(2, "")}, 1, 1, 1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first, last, step, movable := legacyKeys(c.specs)

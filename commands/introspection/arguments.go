@@ -1,8 +1,10 @@
-package commands
+package introspection
 
 import (
 	"strconv"
 	"strings"
+
+	"github.com/zlimit/zlimit/commands"
 )
 
 // An argument is a node of the tree that COMMAND DOCS shows of a command's
@@ -17,7 +19,7 @@ type argument struct {
 	optional, multiple, multipleToken bool
 }
 
-// arguments parses the row's Syntax. The notation is that of Redis' manual:
+// argumentsOf parses the Syntax of a row. The notation is that of Redis' manual:
 //
 //	key          lower case: an argument
 //	LIMIT        upper case: a literal word; what follows it inside its
@@ -29,11 +31,11 @@ type argument struct {
 //
 // The notation says nothing about types and little about names; both follow
 // conventions: see kinds, choiceNames, blockNames and tokenNames.
-func (c *Command) arguments() []argument {
+func argumentsOf(c *commands.Command) []argument {
 	p := syntaxParser{words: syntaxWords(c.Syntax), command: c.FullName()}
 	out := p.alternatives()
 	p.expect("")
-	c.typeArguments(out, new(int))
+	typeArguments(c, out, new(int))
 	return out
 }
 
@@ -69,7 +71,7 @@ func (p *syntaxParser) next() string {
 // row is wrong.
 func (p *syntaxParser) expect(word string) {
 	if got := p.next(); got != word {
-		panic("commands: a syntax has " + strconv.Quote(got) + " in the place of " + strconv.Quote(word))
+		panic("introspection: a syntax has " + strconv.Quote(got) + " in the place of " + strconv.Quote(word))
 	}
 }
 
@@ -77,7 +79,7 @@ func (p *syntaxParser) expect(word string) {
 func (p *syntaxParser) value() argument {
 	name := p.next()
 	if name == "..." {
-		panic("commands: a syntax repeats what does not stand before its bracket")
+		panic("introspection: a syntax repeats what does not stand before its bracket")
 	}
 	return argument{name: name, kind: "string"}
 }

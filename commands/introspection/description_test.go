@@ -1,4 +1,4 @@
-package commands
+package introspection
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -22,13 +23,13 @@ func TestDescriptionsAreMadeOnce(t *testing.T) {
 			}
 			var texts []string
 			for _, proto := range []int{resp.RESP2, resp.RESP3, resp.RESP2} {
-				values := table.Call(&Ctx{Proto: proto}, words)
+				values := table.Call(&commands.Ctx{Proto: proto}, words)
 				require.NotEmpty(t, values.Elems())
-				encoded := table.Call(&Ctx{Proto: proto, Out: Output{Encodes: true}}, words)
+				encoded := table.Call(&commands.Ctx{Proto: proto, Out: commands.Output{Encodes: true}}, words)
 				require.True(t, string(resp.Append(nil, &values, proto)) == encoded.Str(), "RESP%d", proto)
 				texts = append(texts, encoded.Str())
 				for _, toClient := range []bool{false, true} {
-					c := &Ctx{Proto: proto, Out: Output{Encodes: toClient}}
+					c := &commands.Ctx{Proto: proto, Out: commands.Output{Encodes: toClient}}
 					require.Less(t, testing.AllocsPerRun(10, func() { table.Call(c, words) }), 3.0)
 				}
 			}
