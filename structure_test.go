@@ -29,6 +29,8 @@ var bounds = []struct {
 	{"server", "fields of output", 17, 20},
 	{"persist/aof", "fields of Log", 19, 20},
 	{"engine/durable", "fields of Storage", 20, 20},
+	{"engine/durable", "fields of Options", 20, 20},
+	{"engine/replication", "fields of Link", 20, 20},
 	{"engine", "methods of Session", 55, 60},
 	{"engine", "tests of a command's name", 1, 0},
 	{"commands", "tests of a command's name", 0, 0},
