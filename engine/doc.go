@@ -15,8 +15,9 @@
 // config_commands.go (CONFIG), info.go (INFO), debug.go (DEBUG), shutdown.go.
 // What is kept on disk is in package durable, users in accounts, eviction and the
 // reclaiming of expired keys in room, subscriptions and mailboxes in pubsub, tracked keys
-// in tracking, counters in stats, and what the process says of itself in process. Packages info, memory, debug, slowlog, latency, traces and doctor
-// make replies from facts or state of their own; logins decides how guessing is slowed.
+// in tracking, counters in stats, and what the process says of itself in process.
+// Packages info, memory, debug, slowlog, latency, traces and doctor make replies from
+// facts or state of their own; logins decides how guessing is slowed.
 //
 // This package is internal to zlimit: it may change in any release.
 package engine

@@ -1,5 +1,5 @@
-// Package accounts has the users of an engine, from the configuration or the ACL file, the subcommands of ACL,
-// ACL LOG, and the limit of failed logins. What users may do is decided in package acl.
+// Package accounts has the users of an engine, from the configuration or the ACL file, the subcommands of
+// ACL, ACL LOG, and the limit of failed logins. What users may do is decided in package acl.
 //
 // This package is internal to zlimit: it may change in any release.
 package accounts
