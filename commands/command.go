@@ -122,6 +122,8 @@ type Command struct {
 	// they are no commands of their own.
 	LooseSubs bool
 
+	Selects bool // calls select the database that their first argument names
+
 	// Event is the event that keyspace notifications publish for the changes of a
 	// command that writes; "" if it is not always the same. See events.go.
 	Event string

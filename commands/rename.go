@@ -51,7 +51,9 @@ func (t *Table) Own(name []byte) *Command {
 		return t.Lookup(name)
 	}
 	own := strings.ToLower(string(name))
-	i, ok := slices.BinarySearchFunc(t.declared, own, func(c *Command, name string) int { return strings.Compare(c.Name, name) })
+	i, ok := slices.BinarySearchFunc(t.declared, own, func(c *Command, own string) int {
+		return strings.Compare(c.Name, own)
+	})
 	if !ok {
 		return nil
 	}

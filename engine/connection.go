@@ -58,6 +58,7 @@ var connectionGroup = []commands.Command{
 		Name: "select", Arity: 2, Group: "connection", Since: "1.0.0", Complexity: "O(1)", Syntax: "index",
 		Flags:   commands.Loading | commands.Stale | commands.Fast,
 		Place:   commands.PlaceEither,
+		Selects: true,
 		Summary: "Selects the database.",
 		Handler: selectDB,
 	},

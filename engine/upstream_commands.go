@@ -91,7 +91,7 @@ func lastSelected(queue []call.Queued) int {
 
 // selectedBy returns the database that a command selects, or -1 if it selects none.
 func selectedBy(q *call.Queued) int {
-	if q.Cmd.Name != "select" {
+	if !q.Cmd.Selects {
 		return -1
 	}
 	if n, ok := store.ParseInt(q.Args[1]); ok && n >= 0 && n < store.Databases {

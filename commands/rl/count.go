@@ -62,7 +62,6 @@ func countReserve(c *commands.Ctx, key []byte, estimate, granted int64) {
 
 // A LimitDecision is a decision that was made elsewhere, with what was asked.
 type LimitDecision struct {
-	Cmd     *commands.Command // the row
 	Call    *LimitCall
 	Keys    [][]byte
 	Binding int // the index in Keys of the binding key
@@ -70,22 +69,22 @@ type LimitDecision struct {
 	limiter.Decision // without Change
 }
 
-// limitCounters count the decisions of the commands that make some.
-var limitCounters = map[string]func(c *commands.Ctx, d *LimitDecision){
-	"rl.allow": func(c *commands.Ctx, d *LimitDecision) {
-		countAllow(c, algorithmByName([]byte(d.Call.Algorithm)), d.Keys[0], d.Call.Call, &d.Decision)
-	},
-	"rl.mallow": func(c *commands.Ctx, d *LimitDecision) {
-		countMallow(c, d.Keys, 1, d.Binding, d.Call.Call, &d.Decision)
-	},
-	"rl.reserve": func(c *commands.Ctx, d *LimitDecision) {
-		countReserve(c, d.Keys[0], d.Call.Cost, d.Allowed)
-	},
-	"cl.throttle": func(c *commands.Ctx, d *LimitDecision) {
-		countThrottle(c, d.Keys[0], d.Call.Cost, &d.Decision)
-	},
+func (d *LimitDecision) countAllow(c *commands.Ctx) {
+	countAllow(c, d.Call.algorithm, d.Keys[0], d.Call.Call, &d.Decision)
+}
+
+func (d *LimitDecision) countMallow(c *commands.Ctx) {
+	countMallow(c, d.Keys, 1, d.Binding, d.Call.Call, &d.Decision)
+}
+
+func (d *LimitDecision) countReserve(c *commands.Ctx) {
+	countReserve(c, d.Keys[0], d.Call.Cost, d.Allowed)
+}
+
+func (d *LimitDecision) countThrottle(c *commands.Ctx) {
+	countThrottle(c, d.Keys[0], d.Call.Cost, &d.Decision)
 }
 
 // CountDecision counts a decision that was made elsewhere as its handler would. Of c it uses what
 // says the instant, the database, the settings, and where to count.
-func CountDecision(c *commands.Ctx, d *LimitDecision) { limitCounters[d.Cmd.Name](c, d) }
+func CountDecision(c *commands.Ctx, d *LimitDecision) { d.Call.count(d, c) }

@@ -28,9 +28,11 @@ type LimitCall struct {
 	ID         []byte // of a hold or a lease
 
 	Increment commands.Increment // INCREX
+
+	count func(d *LimitDecision, c *commands.Ctx) // nil: the command makes no decision that is counted
 }
 
-// limitParsers parse the arguments of the commands that ParseLimitCall accepts.
+// limitParsers parse the arguments of the commands that can be decided elsewhere.
 var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.Value){
 	"rl.allow": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		var a allowCall
@@ -38,7 +40,7 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 			return refusal
 		}
 		l.Call, l.Quotas, l.Param, l.Full = a.Call, a.quotas[:a.n], a.param, a.full
-		l.algorithm, l.Algorithm = a.algo, a.algo.name
+		l.algorithm, l.Algorithm, l.count = a.algo, a.algo.name, (*LimitDecision).countAllow
 		return resp.None
 	},
 	"rl.mallow": func(c *commands.Ctx, l *LimitCall) resp.Value {
@@ -47,7 +49,7 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 			q, _ := parseQuota(c, triples[i+1], triples[i+2])
 			l.Keys, l.Quotas = append(l.Keys, triples[i]), append(l.Quotas, q)
 		}
-		l.Call, l.Algorithm = call, logAlgorithm.name
+		l.Call, l.Algorithm, l.count = call, logAlgorithm.name, (*LimitDecision).countMallow
 		return refusal
 	},
 	"rl.reset": func(*commands.Ctx, *LimitCall) resp.Value { return resp.None },
@@ -67,7 +69,7 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 	"rl.reserve": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		a, refusal := parseReserve(c)
 		l.Cost, l.Quotas, l.DurationMs, l.ID = a.estimate, a.quotas[:], a.holdMs, a.id
-		l.Algorithm = logAlgorithm.name
+		l.Algorithm, l.count = logAlgorithm.name, (*LimitDecision).countReserve
 		return refusal
 	},
 	"rl.settle": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
@@ -98,15 +100,13 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		q, l.Param, l.Cost, refusal = parseThrottle(c)
 		l.Quotas, l.Peek = []limiter.Quota{q}, l.Cost == 0
 		l.algorithm, l.Algorithm = &gcraAlgorithm, gcraAlgorithm.name
+		l.count = (*LimitDecision).countThrottle
 		return refusal
 	},
 	"increx": func(c *commands.Ctx, l *LimitCall) resp.Value { return l.Increment.Parse(c) },
 }
 
-// ParsesLimitCall reports whether ParseLimitCall accepts calls of a command.
-func ParsesLimitCall(cmd *commands.Command) bool { return limitParsers[cmd.Name] != nil }
-
-// ParseLimitCall parses the call of c, whose command ParsesLimitCall reports and whose
+// ParseLimitCall parses the call of c, whose command has a row in limitParsers and whose
 // number of arguments is valid. Of c it uses Args, Cmd and Settings.
 func ParseLimitCall(c *commands.Ctx) (l LimitCall, refusal resp.Value) {
 	refusal = limitParsers[c.Cmd.Name](c, &l)

@@ -61,7 +61,6 @@ func Parse(c *commands.Ctx) (*Call, resp.Value) {
 		return nil, refusal
 	}
 	k := &Call{limit: limit, kind: kinds[c.Cmd.Name]}
-	k.made.Cmd = c.Cmd
 	if k.keys = limit.Keys; k.keys == nil {
 		k.keys = c.Cmd.AppendKeys(nil, c.Args)
 	}
