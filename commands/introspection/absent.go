@@ -52,7 +52,7 @@ func (a *absence) covers(c RedisCommand) bool {
 // AbsentMarkdown returns the page of the commands that Redis has and the table lacks.
 // unused are the titles of absences that match none of them.
 func AbsentMarkdown(t *commands.Table, redis []RedisCommand) (page string, unused []string) {
-	rows := append(slices.Clone(absences), absence{"*", "Unexplained", "Say in commands/introspection/absent.go why."})
+	rows := append(slices.Clone(absences), absence{"*", "Unexplained", "Say in absent.go why."})
 	names := make([][]string, len(rows))
 	for _, c := range redis {
 		if t.Find([]byte(c.Name)) != nil {

@@ -22,53 +22,54 @@ type introspection struct {
 // has them, which is made after them: table is called when a command runs.
 func Commands(table func() *commands.Table) []commands.Command {
 	in := &introspection{table: table}
+	const flags = commands.Loading | commands.Stale
 	connection := []string{"connection"}
 	unordered := []string{"nondeterministic_output_order"}
 	return []commands.Command{{
-		Name: "command", Arity: -1, Flags: commands.Loading | commands.Stale, Categories: connection, Tips: unordered,
+		Name: "command", Arity: -1, Flags: flags, Categories: connection, Tips: unordered,
 		Group: "server", Since: "2.8.13", Complexity: "O(N)", Handler: in.all,
 		Summary: "Describes every command.",
 		Subs: []commands.Command{
 			{
-				Name: "count", Arity: 2, Flags: commands.Loading | commands.Stale, Categories: connection,
+				Name: "count", Arity: 2, Flags: flags, Categories: connection,
 				Group: "server", Since: "2.8.13", Complexity: "O(1)", Handler: in.count,
 				Summary: "Counts the commands, without their subcommands.",
 			},
 			{
-				Name: "docs", Arity: -2, Flags: commands.Loading | commands.Stale, Categories: connection, Tips: unordered,
+				Name: "docs", Arity: -2, Flags: flags, Categories: connection, Tips: unordered,
 				Group: "server", Since: "7.0.0", Complexity: "O(N)", Handler: in.commandDocs,
 				Syntax:  "[command-name [command-name ...]]",
 				Summary: "Returns the documentation of commands, of all commands by default.",
 			},
 			{
-				Name: "getkeys", Arity: -4, Flags: commands.Loading | commands.Stale, Categories: connection,
+				Name: "getkeys", Arity: -4, Flags: flags, Categories: connection,
 				Group: "server", Since: "2.8.13", Complexity: "O(N)", Handler: in.getKeys,
 				Syntax:  "command arg [arg ...]",
 				Summary: "Lists the keys of a call.",
 			},
 			{
-				Name: "getkeysandflags", Arity: -4, Flags: commands.Loading | commands.Stale, Categories: connection,
+				Name: "getkeysandflags", Arity: -4, Flags: flags, Categories: connection,
 				Group: "server", Since: "7.0.0", Complexity: "O(N)", Handler: in.getKeysAndFlags,
 				Syntax:  "command arg [arg ...]",
 				Summary: "Lists the keys of a call, with flags that say what it does to each.",
 			},
 			commands.Help("server", "5.0.0", "connection"),
 			{
-				Name: "info", Arity: -2, Flags: commands.Loading | commands.Stale, Categories: connection, Tips: unordered,
+				Name: "info", Arity: -2, Flags: flags, Categories: connection, Tips: unordered,
 				Group: "server", Since: "2.8.13", Complexity: "O(N)", Handler: in.commandInfo,
 				Syntax: "[command-name [command-name ...]]",
 				Summary: "Returns the arity, flags, keys and ACL categories of commands, of all commands " +
 					"by default.",
 			},
 			{
-				Name: "list", Arity: -2, Flags: commands.Loading | commands.Stale, Categories: connection, Tips: unordered,
+				Name: "list", Arity: -2, Flags: flags, Categories: connection, Tips: unordered,
 				Group: "server", Since: "7.0.0", Complexity: "O(N)", Handler: in.list,
 				Syntax:  "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
 				Summary: "Lists the names of commands and subcommands.",
 			},
 		},
 	}, {
-		Name: "rl.help", Arity: 1, Flags: commands.Loading | commands.Stale,
+		Name: "rl.help", Arity: 1, Flags: flags,
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(N)", Handler: in.rlHelp,
 		Summary:   "Lists the commands that Redis does not have, with an example each.",
 		Deviation: "zlimit's own",

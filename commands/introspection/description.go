@@ -16,8 +16,8 @@ type description struct {
 	encoded [resp.RESP3 + 1]atomic.Pointer[[]byte]
 }
 
-// describe returns the reply that build makes of the rows, which is cached until a row is removed. Other names
-// by which clients call commands do not appear in it.
+// describe returns the reply that build makes of the rows, which is cached until a row is removed. Names that
+// Table.Rename gives do not appear in it.
 func describe(
 	c *commands.Ctx, cached *atomic.Pointer[description], rows []*commands.Command,
 	build func([]*commands.Command) resp.Value,

@@ -1,6 +1,7 @@
 package introspection
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
@@ -50,20 +51,14 @@ var blockNames = map[string]string{
 
 func nameOfBlock(members []argument) string {
 	name := joinNames(members)
-	if other := blockNames[name]; other != "" {
-		return other
-	}
-	return name
+	return cmp.Or(blockNames[name], name)
 }
 
 // tokenNames are the names of tokens that are not named as they are written.
 var tokenNames = map[string]string{"ALPHA": "sorting", "CH": "change", "INCR": "increment"}
 
 func nameOfToken(token string) string {
-	if name := tokenNames[token]; name != "" {
-		return name
-	}
-	return strings.ToLower(token)
+	return cmp.Or(tokenNames[token], strings.ToLower(token))
 }
 
 func nameOfChoice(command string, members []argument) string {
@@ -72,13 +67,7 @@ func nameOfChoice(command string, members []argument) string {
 		tokens[i] = m.token
 	}
 	choice := strings.Join(tokens, " ")
-	if name := choiceNames[command+": "+choice]; name != "" {
-		return name
-	}
-	if name := choiceNames[choice]; name != "" {
-		return name
-	}
-	return joinNames(members)
+	return cmp.Or(choiceNames[command+": "+choice], choiceNames[choice], joinNames(members))
 }
 
 func joinNames(arguments []argument) string {
@@ -146,10 +135,7 @@ func typeArguments(c *commands.Command, arguments []argument, keys *int) {
 		if a.kind != "string" {
 			continue
 		}
-		kind := kinds[a.name]
-		if special := kindsByCommand[c.FullName()+" "+a.name]; special != "" {
-			kind = special
-		}
+		kind := cmp.Or(kindsByCommand[c.FullName()+" "+a.name], kinds[a.name])
 		if kind == "key" && len(c.Keys) == 0 {
 			kind = "" // the name has another meaning here
 		}

@@ -33,7 +33,8 @@ var looseArity = map[string]string{
 	"quit":        "accepts and ignores arguments",
 }
 
-// arityMatches reports whether the arity of a row is that of its syntax. It panics if the syntax does not parse.
+// arityMatches reports whether the arity of a row is that of its syntax. It panics if the syntax does not
+// parse.
 func arityMatches(c *commands.Command) bool {
 	least, most := syntaxArity(c)
 	return c.Subs != nil || -c.Arity == least && most != least || c.Arity == least && most == least
@@ -107,7 +108,8 @@ func TestArityMatches(t *testing.T) {
 		{3, "key value [value ...]", false},
 		{-3, "key value [value ...]", true},
 	} {
-		require.Equal(t, c.want, arityMatches(&commands.Command{Name: "x", Arity: c.arity, Syntax: c.syntax}), c)
+		row := commands.Command{Name: "x", Arity: c.arity, Syntax: c.syntax}
+		require.Equal(t, c.want, arityMatches(&row), c)
 	}
 }
 
