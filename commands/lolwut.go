@@ -12,6 +12,7 @@ import (
 // commands by it.
 const RedisVersion = "7.0.15"
 
+// Lolwut is the row of LOLWUT.
 var Lolwut = []Command{{
 	Name: "lolwut", Arity: -1, Flags: ReadOnly | Fast,
 	Group: "server", Since: "5.0.0", Syntax: "[VERSION version]",
