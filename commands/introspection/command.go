@@ -130,7 +130,7 @@ func listFilter(options [][]byte) (wanted func(*commands.Command) bool, ok bool)
 	value := commands.Lower(options[2])
 	switch by := options[1]; {
 	case commands.EqualFold(by, "module"):
-		return func(*commands.Command) bool { return false }, true // there are no modules
+		return func(*commands.Command) bool { return false }, true // no command is a module's
 	case commands.EqualFold(by, "aclcat"):
 		category := commands.CategorySetOf(string(value))
 		return func(c *commands.Command) bool { return c.ACLCategories().Has(category) }, true

@@ -143,7 +143,7 @@ func (a *Accounts) Load() (errs []error) {
 // errTwice is the error of Load if the configuration has users and names a
 // file, too.
 //
-//nolint:staticcheck // Redis' text
+//nolint:staticcheck // Redis' text, which begins with a capital and ends with a point
 var errTwice = errors.New("Configuring Redis with users defined in redis.conf and at the same " +
 	"setting an ACL file path is invalid. This setup is very likely to lead to configuration errors " +
 	"and security holes, please define either an ACL file or declare users directly in your redis.conf, " +

@@ -24,7 +24,7 @@ func (a *Accounts) loadFile() (deleted []*acl.User, err error) {
 	name := a.options.Config.Text("aclfile")
 	text, err := readWhole(a.options.Config.String("aclfile"))
 	if err != nil {
-		//nolint:staticcheck // Redis' text
+		//nolint:staticcheck // Redis' text, which begins with a capital
 		return nil, fmt.Errorf("Error loading ACLs, opening file '%s': %s", name, disk.Strerror(err))
 	}
 	file, err := a.ParseFile(name, text, a.allChannels())

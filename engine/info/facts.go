@@ -19,8 +19,8 @@ import (
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
-// Facts are the parts of an engine that rows read, for one report or scrape. Functions are called only if
-// a row needs them.
+// Facts are the parts of an engine that rows read, for one report or scrape: a list with a field for each
+// part, which decides nothing. Functions are called only if a row needs them.
 type Facts struct {
 	StartUs     int64 // of the engine
 	MonotonicUs int64 // now, on Clock.MonotonicUs

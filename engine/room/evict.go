@@ -59,7 +59,7 @@ func evictionBudgetUs(tenacity int64) int64 {
 	return math.MaxInt64
 }
 
-// MaxMemory returns the directive maxmemory, in bytes; 0 means that there is no limit.
+// MaxMemory returns the directive maxmemory in bytes, 0 for no limit.
 func (k *Keeper) MaxMemory() int64 { return k.max.Load() }
 
 // used returns the memory that maxmemory bounds: all but the buffer of the append-only log, as in Redis. It
