@@ -67,7 +67,7 @@ func ExampleLimiter_Do() {
 	_, err = limits.Do(ctx, "LPUSH", "user:42", "x")
 	fmt.Println(err)
 	// Output:
-	// 2 <nil>
+	// 1 <nil>
 	// WRONGTYPE Operation against a key holding the wrong kind of value
 }
 

@@ -21,6 +21,8 @@ const (
 	scriptSlot = "{sha}"     // SHA1 of the documents' script
 
 	librarySlot = "{library}" // SHA1 of the libraries' script
+	costsSlot   = "{costs}"   // SHA1 of costScript
+	costSlot    = "{cost}"
 )
 
 // A key is "rl:", five digits of the generation, ":" and seven of the number: 16 bytes,
@@ -78,7 +80,9 @@ type batch struct {
 // assemble builds the batch of a flow at a pipeline depth.
 func assemble(f flow, pipeline int, q quota) batch {
 	constants := strings.NewReplacer(
-		limitSlot, strconv.FormatInt(q.limit, 10),
+		limitSlot, strconv.FormatInt(q.limit*max(q.cost, 1), 10),
+		costSlot, strconv.FormatInt(max(q.cost, 1), 10),
+		costsSlot, shaOf(costScript),
 		windowSlot, strconv.FormatInt(q.windowMs, 10),
 		periodSlot, strconv.FormatInt(q.windowMs/1000, 10),
 		scriptSlot, scriptSHA(),

@@ -52,6 +52,14 @@ var (
 		},
 	}}
 
+	// The same with a cost; see costs.go.
+	allowCost = flow{{[]string{"RL.ALLOW {key} {limit} {window} COST {cost}"}, rlAllow[0].replies}}
+
+	evalCost = flow{{
+		[]string{"EVALSHA {costs} 1 {key} {now} {window} {limit} {cost}"},
+		[]line{{"$1", nothing}, {"", verdict}},
+	}}
+
 	evalsha = flow{{
 		[]string{"EVALSHA {sha} 1 {key} {now} {window} {limit}"},
 		[]line{{"$1", nothing}, {"", verdict}},

@@ -73,7 +73,7 @@ func largeWindow(ctx context.Context, b *bench, r row, _ say) ([]result, error) 
 				return nil, err
 			}
 			defer s.stop()
-			units, nowMs := strconv.Itoa(hits), time.Now().UnixMilli()
+			nowMs := time.Now().UnixMilli()
 			// The limiter's own scores are microseconds; the documents' milliseconds.
 			if err := s.addHits(ctx, keyPrefix+"00000:0000001", hits, nowMs*1000, 1000, ""); err != nil {
 				return nil, err
@@ -81,13 +81,10 @@ func largeWindow(ctx context.Context, b *bench, r row, _ say) ([]result, error) 
 			if err := s.addHits(ctx, keyPrefix+"00000:0000002", hits, nowMs, 1, ""); err != nil {
 				return nil, err
 			}
-			if _, err := s.ask("CONFIG", "SET", "rl-log-max-units", units); err != nil {
-				return nil, err
-			}
 			for i, l := range []*load{
-				{flow: rlAllow, keys: &picker{only: 1}, quota: quota{int64(hits), int64(hits) + 3_600_000}},
+				{flow: rlAllow, keys: &picker{only: 1}, quota: quota{limit: int64(hits), windowMs: int64(hits) + 3_600_000}},
 				{
-					flow: sliding, keys: &picker{only: 2}, quota: quota{int64(hits) + 100, int64(hits)},
+					flow: sliding, keys: &picker{only: 2}, quota: quota{limit: int64(hits) + 100, windowMs: int64(hits)},
 					fromMs: nowMs + 1,
 				},
 			} {
@@ -158,7 +155,7 @@ func collector(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 				return nil, fmt.Errorf("hit %d of every key: %w", n+1, err)
 			}
 		}
-		loads[i] = b.pace(s, rlAllow, keys, quota{1_000_000, 3_600_000})
+		loads[i] = b.pace(s, rlAllow, keys, quota{limit: 1_000_000, windowMs: 3_600_000})
 		if fill == 0 {
 			loads[i].keys = uniform(100, 0)
 		}

@@ -10,8 +10,9 @@ import (
 
 // A quota is the limit of a limiter row.
 type quota struct {
-	limit    int64
+	limit    int64 // calls
 	windowMs int64
+	cost     int64 // units of a call; 0: one
 }
 
 var (
@@ -214,7 +215,7 @@ func rows() []row {
 // namedRows returns the rows that are measured by name, or with the matrix: they write gigabytes, take long,
 // or need what is not always installed.
 func namedRows() []row {
-	return slices.Concat(storageRows(), stallRows(), libraryRows(), crowdRows(), socketRows())
+	return slices.Concat(costRows(), storageRows(), stallRows(), libraryRows(), crowdRows(), socketRows())
 }
 
 // full returns the whole matrix: every workload at every depth, number of connections,

@@ -51,8 +51,8 @@ func (m *explainModel) width() int64 { return (m.windowMs + explainBuckets - 1) 
 
 func (m *explainModel) bucketEnd(ms int64) int64 { return ms - ms%m.width() + m.width() - 1 }
 
-// hit records an admitted hit.
-func (m *explainModel) hit(nowMs int64) {
+// hit records an admitted hit. first says that it is the first of its call.
+func (m *explainModel) hit(nowMs int64, first bool) {
 	last := int64(0)
 	if n := len(m.marks); n > 0 {
 		last = m.marks[n-1]
@@ -71,8 +71,10 @@ func (m *explainModel) hit(nowMs int64) {
 	})
 	var mark int64
 	switch m.algo {
-	case "LOG": // the score
-		mark = max(nowMs*1000, last+1)
+	case "LOG": // the score of the call's entry
+		if mark = last; first {
+			mark = max(nowMs*1000, last+1)
+		}
 	case "FIXED": // the end of the slice
 		mark = nowMs - nowMs%m.windowMs + m.windowMs
 		if last > nowMs {
@@ -192,9 +194,16 @@ func (m *explainModel) window(nowMs, cost int64) string {
 		}
 		pairs = append(pairs, "tenths", tenths)
 	}
-	leaves := []int64{}
-	for n := int64(1); n <= min(used, 10); n++ {
+	leaves, units := []int64{}, []int64{}
+	for n := int64(1); n <= used && len(leaves) < 10; {
 		leaves = append(leaves, m.first(nowMs, 1, func(atMs int64) bool { return m.used(atMs) <= used-n }))
+		size := int64(1)
+		if at := len(m.marks) - int(used-n); m.algo == "LOG" {
+			for ; at < len(m.marks) && m.marks[at] == m.marks[at-1]; at++ {
+				size++
+			}
+		}
+		units, n = append(units, size), n+size
 	}
 	limit := 2 * m.limit
 	if m.fault == "double" {
@@ -210,7 +219,11 @@ func (m *explainModel) window(nowMs, cost int64) string {
 	if retry == 0 {
 		allowed = cost
 	}
-	pairs = append(pairs, "leave_after_ms", leaves, "fits_after_ms", m.fits(nowMs, m.capacity(), 1, m.used),
+	pairs = append(pairs, "leave_after_ms", leaves)
+	if len(units) > 0 && slices.Max(units) > 1 {
+		pairs = append(pairs, "leave_units", units)
+	}
+	pairs = append(pairs, "fits_after_ms", m.fits(nowMs, m.capacity(), 1, m.used),
 		"cost", cost, "cost_fits_after_ms", m.fits(nowMs, m.capacity(), cost, m.used),
 		"double", []any{
 			"limit", limit, "allowed", allowed, "remaining", max(0, 2*capacity-underDouble(nowMs)),
@@ -266,8 +279,8 @@ func runExplain(seed uint64, algo, fault string) error {
 		cost := pick(1, 1, 2, 5, m.limit, m.limit+1)
 		allow := at(nowMs, fmt.Sprintf("RL.ALLOW k %s COST %d", m.args(), cost))
 		if allow.Elems()[0].Int() > 0 {
-			for range cost {
-				m.hit(nowMs)
+			for i := range cost {
+				m.hit(nowMs, i == 0)
 			}
 			m.expireAtMs = 0
 		}

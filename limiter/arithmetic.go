@@ -2,20 +2,20 @@ package limiter
 
 import "math"
 
-// unitsPerMs is the number of scores in a millisecond.
-const unitsPerMs = 1000
+// entriesPerMs is the number of scores in a millisecond.
+const entriesPerMs = 1000
 
 // msOf returns the millisecond of a score, rounded down.
 func msOf(score int64) int64 {
-	ms := score / unitsPerMs
-	if score%unitsPerMs < 0 {
+	ms := score / entriesPerMs
+	if score%entriesPerMs < 0 {
 		ms--
 	}
 	return ms
 }
 
 // firstScore returns the lowest score of the millisecond after ms.
-func firstScore(ms int64) int64 { return mul(add(ms, 1), unitsPerMs) }
+func firstScore(ms int64) int64 { return mul(add(ms, 1), entriesPerMs) }
 
 // add, sub and mul saturate at the ends of int64.
 

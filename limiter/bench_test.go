@@ -5,7 +5,7 @@ import "testing"
 func BenchmarkDecide(b *testing.B) {
 	held := make(scores, 1000)
 	for i := range held {
-		held[i] = (startMs + int64(i)) * unitsPerMs
+		held[i] = (startMs + int64(i)) * entriesPerMs
 	}
 	var log Log = held
 	for _, c := range []struct {

@@ -56,10 +56,11 @@ type Decision struct {
 type Change struct {
 	// Units is how many units the caller must record.
 	Units int64
-	// DropThrough is for a log: first, units with a score at or below it are removed.
+	// DropThrough is for a log: first, entries with a score at or below it are removed.
 	DropThrough int64
-	// First is for a log: the score of the first of Units consecutive units to append.
-	First int64
+	// Score is for a log: the score of the entry that Units are added to. It is a new one
+	// above all others, or the newest.
+	Score int64
 	// TatUs is for GCRA: when the bucket will be full again, in unix microseconds.
 	TatUs int64
 	// ExpireAtMs is the key's new expiry: it lives while now <= ExpireAtMs.

@@ -34,12 +34,12 @@ func TestRetentionBelongsToTheKey(t *testing.T) {
 	require.EqualValues(t, startMs+10_000, w.expireAtMs)
 	w.call(t, startMs+5000, short, 1)
 	require.EqualValues(t, startMs+15_000, w.expireAtMs, "newest + retention")
-	require.Len(t, w.units, 3, "the short window keeps what the long one counts")
+	require.EqualValues(t, 3, w.units.Units(), "the short window keeps what the long one counts")
 	d := w.call(t, startMs+9999, long, 3)
 	require.EqualValues(t, 1, d.RetryAfterMs)
 	d = w.call(t, startMs+10_000, short, 1)
 	require.EqualValues(t, 1, d.Units)
-	require.EqualValues(t, (startMs+1)*unitsPerMs-1, d.DropThrough)
+	require.EqualValues(t, (startMs+1)*entriesPerMs-1, d.DropThrough)
 	require.Len(t, w.units, 2)
 
 	w.expireAtMs = 0 // PERSIST: only the call's window counts
@@ -60,7 +60,7 @@ func TestRetentionBelongsToTheKey(t *testing.T) {
 // TestExpiredKeyCountsAsEmpty checks a store that has not yet removed an expired key:
 // the answer is that of no key, and all units are dropped.
 func TestExpiredKeyCountsAsEmpty(t *testing.T) {
-	held := scores{startMs * unitsPerMs, (startMs + 90_000) * unitsPerMs}
+	held := scores{startMs * entriesPerMs, (startMs + 90_000) * entriesPerMs}
 	q := []Quota{{1, 60_000}}
 	for _, nowMs := range []int64{startMs + 1, startMs + 100_000} {
 		got, err := Decide(held, nowMs, nowMs-1, q, 1)
@@ -82,8 +82,8 @@ func TestExpiredKeyCountsAsEmpty(t *testing.T) {
 // begin at 10^14.
 func TestInstantsThatALogCannotHold(t *testing.T) {
 	q := []Quota{{2000, 1000}}
-	const lastMs = MaxScore / unitsPerMs // 2^53 is in this millisecond
-	left := MaxScore - lastMs*unitsPerMs
+	const lastMs = MaxScore / entriesPerMs // 2^53 is in this millisecond
+	left := MaxScore - lastMs*entriesPerMs
 	for _, c := range []struct {
 		name  string
 		log   Log
@@ -97,11 +97,10 @@ func TestInstantsThatALogCannotHold(t *testing.T) {
 		{"a negative instant", nil, -1, 1, true},
 		{"the least instant", nil, math.MinInt64, 1, true},
 		{"the greatest instant", nil, math.MaxInt64, 1, true},
-		{"the last run", nil, lastMs, left, false},
-		{"one more", nil, lastMs, left + 1, true},
+		{"the last millisecond", nil, lastMs, left, false},
 		{"the millisecond after", nil, lastMs + 1, 1, true},
-		{"behind a held unit", scores{MaxScore - 3}, lastMs - 10, 2, false},
-		{"across the end behind a held unit", scores{MaxScore - 3}, lastMs - 10, 3, true},
+		{"behind a held unit", scores{MaxScore - 2}, lastMs - 10, 2, false},
+		{"across the end behind a held unit", scores{MaxScore - 1}, lastMs - 10, 1, true},
 		{"an old clock and a held unit", scores{MinScore}, -5, 1, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -117,8 +116,8 @@ func TestInstantsThatALogCannotHold(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, peekErr)
 			require.Equal(t, c.cost, d.Units)
-			require.GreaterOrEqual(t, d.First, MinScore)
-			require.Less(t, d.First+d.Units-1, MaxScore)
+			require.GreaterOrEqual(t, d.Score, MinScore)
+			require.Less(t, d.Score, MaxScore)
 		})
 	}
 	// A denial needs no scores, so it is valid anywhere.
@@ -138,7 +137,7 @@ func TestNothingOverflows(t *testing.T) {
 		nil,
 		scores{},
 		scores{MinScore, MinScore + 1},
-		scores{startMs * unitsPerMs},
+		scores{startMs * entriesPerMs},
 		scores{MaxScore - 1},
 		scores{math.MinInt64, 0, math.MaxInt64},
 	}
@@ -158,7 +157,7 @@ func TestNothingOverflows(t *testing.T) {
 							bad := d.Allowed < 0 || d.Allowed > max(limit, 0) || d.Remaining < 0 ||
 								d.RetryAfterMs < -1 || d.ResetAfterMs < 0 ||
 								(d.Allowed == 0) == (d.RetryAfterMs == 0) ||
-								d.Units > 0 && (d.First < MinScore || d.First > MaxScore-d.Units)
+								d.Units > 0 && (d.Score < MinScore || d.Score >= MaxScore)
 							if bad && windowMs >= 1 {
 								require.Failf(t, "bad", "%v now %d expire %d limit %d window %d cost %d: %+v",
 									log, nowMs, expireAtMs, limit, windowMs, cost, d)
@@ -230,7 +229,7 @@ func TestNoQuotaPanics(t *testing.T) {
 
 // TestDecideDoesNotMutate checks that Decide leaves the log unchanged.
 func TestDecideDoesNotMutate(t *testing.T) {
-	held := scores{startMs * unitsPerMs, startMs*unitsPerMs + 1, startMs*unitsPerMs + 2}
+	held := scores{startMs * entriesPerMs, startMs*entriesPerMs + 1, startMs*entriesPerMs + 2}
 	before := slices.Clone(held)
 	quotas := []Quota{{5, 1000}, {9, 50}}
 	for cost := range int64(8) {
@@ -246,7 +245,7 @@ func TestDecideDoesNotMutate(t *testing.T) {
 func TestDecideDoesNotAllocate(t *testing.T) {
 	var held scores
 	for i := range int64(1000) {
-		held = append(held, (startMs+i)*unitsPerMs)
+		held = append(held, (startMs+i)*entriesPerMs)
 	}
 	var log Log = held
 	quotas := []Quota{{1000, 500}, {1000, 60_000}, {2000, 600_000}}
@@ -259,5 +258,5 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	text := []byte("10s")
 	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = ParseWindow(text) }))
 	require.Zero(t,
-		testing.AllocsPerRun(100, func() { _ = Validate(quotas, Call{Cost: 5}, DefaultMaxUnits) }))
+		testing.AllocsPerRun(100, func() { _ = Validate(quotas, Call{Cost: 5}) }))
 }

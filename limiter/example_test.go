@@ -6,25 +6,39 @@ import (
 	"github.com/zlimit/zlimit/limiter"
 )
 
-// units is a minimal Log; the server's is a sorted set.
-type units []int64
+// entry is an entry of a log.
+type entry struct{ score, units int64 }
 
-func (u units) Len() int              { return len(u) }
-func (u units) UnitAt(rank int) int64 { return u[rank] }
-func (u units) Oldest() int64         { return u[0] }
-func (u units) Newest() int64         { return u[len(u)-1] }
-func (u units) CountAfter(score int64) (n int) {
-	for _, s := range u {
-		if s > score {
-			n++
+// entries is a minimal Log; the server's is a sorted set.
+type entries []entry
+
+func (e entries) Len() int      { return len(e) }
+func (e entries) Oldest() int64 { return e[0].score }
+func (e entries) Newest() int64 { return e[len(e)-1].score }
+func (e entries) Units() int64  { return e.UnitsAfter(0) }
+
+func (e entries) UnitsAfter(score int64) (units int64) {
+	for _, x := range e {
+		if x.score > score {
+			units += x.units
 		}
 	}
-	return n
+	return units
+}
+
+func (e entries) UnitAt(rank int64) int64 {
+	for _, x := range e {
+		if rank < x.units {
+			return x.score
+		}
+		rank -= x.units
+	}
+	panic("no such unit")
 }
 
 // Allow two calls a second: decide, then record the decision.
 func ExampleDecide() {
-	var log units
+	var log entries
 	var expireAtMs int64
 	quota := []limiter.Quota{{Limit: 2, WindowMs: 1000}}
 	const start = 1_700_000_000_000
@@ -35,11 +49,13 @@ func ExampleDecide() {
 			return
 		}
 		if d.Units > 0 {
-			for len(log) > 0 && log[0] <= d.DropThrough {
+			for len(log) > 0 && log[0].score <= d.DropThrough {
 				log = log[1:]
 			}
-			for i := range d.Units {
-				log = append(log, d.First+i)
+			if n := len(log); n > 0 && log[n-1].score == d.Score {
+				log[n-1].units += d.Units
+			} else {
+				log = append(log, entry{d.Score, d.Units})
 			}
 			expireAtMs = d.ExpireAtMs
 		}
@@ -54,7 +70,7 @@ func ExampleDecide() {
 
 func ExamplePeek() {
 	const now = 1_700_000_000_000
-	log := units{(now - 400) * 1000}
+	log := entries{{(now - 400) * 1000, 1}}
 	d, _ := limiter.Peek(log, now, now+600, []limiter.Quota{{Limit: 1, WindowMs: 1000}}, 1)
 	fmt.Println(d.Allowed, d.Remaining, d.RetryAfterMs, d.ResetAfterMs)
 	// Output: 0 0 600 600
@@ -113,7 +129,7 @@ func ExampleParseWindow() {
 }
 
 func ExampleValidate() {
-	quota := []limiter.Quota{{Limit: 2_000_000, WindowMs: 1000}}
-	fmt.Println(limiter.Validate(quota, limiter.Call{Cost: 1}, limiter.DefaultMaxUnits))
-	// Output: limiter: limit is above the microseconds of its window
+	quota := []limiter.Quota{{Limit: limiter.MaxUnits + 1, WindowMs: 1000}}
+	fmt.Println(limiter.Validate(quota, limiter.Call{Cost: 1}))
+	// Output: limiter: limit is above 2^53-1
 }

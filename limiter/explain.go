@@ -18,10 +18,12 @@ type Explanation struct {
 	// ahead of now are in the last. Their sum is Used.
 	Tenths [10]int64
 
-	// Leaves are the waits until the first, the second, ... unit leaves, the oldest
-	// first: up to ten, the first LeavesLen. They grow or stay the same.
-	Leaves    [10]int64
-	LeavesLen int
+	// Leaves are the waits until the first, the second, ... unit leaves, or of a log
+	// entry, the oldest first: up to ten, the first LeavesLen. They grow or stay the same.
+	// LeaveUnits are the units that leave then.
+	Leaves     [10]int64
+	LeaveUnits [10]int64
+	LeavesLen  int
 
 	// Fits is the wait until a call of cost 1 is admitted, 0 if it is now. CostFits is
 	// the same for the cost asked about, -1 if it never is.
@@ -59,9 +61,11 @@ func Explain(s Subject, nowMs, expireAtMs int64, q Quota, cost int64) (x Explana
 	x.CostFits = s.Decide(nowMs, expireAtMs, q, Call{Cost: cost, Peek: true}).RetryAfterMs
 	x.Double = double(s).Decide(nowMs, expireAtMs, Quota{add(q.Limit, q.Limit), q.WindowMs},
 		Call{Cost: cost, Peek: true})
-	for n := int64(1); n <= min(x.Used, int64(len(x.Leaves))); n++ {
-		x.Leaves[x.LeavesLen] = s.LeavesAfter(nowMs, expireAtMs, q, n)
-		x.LeavesLen++
+	log, _ := s.(Units)
+	for n := int64(1); n <= x.Used && x.LeavesLen < len(x.Leaves); x.LeavesLen++ {
+		units := log.entry(nowMs, expireAtMs, q, n)
+		x.Leaves[x.LeavesLen], x.LeaveUnits[x.LeavesLen] = s.LeavesAfter(nowMs, expireAtMs, q, n), units
+		n += units
 	}
 	d, ok := s.(dated)
 	if !ok {
@@ -105,6 +109,18 @@ func (u Units) LeavesAfter(nowMs, expireAtMs int64, q Quota, n int64) int64 {
 	var k key
 	k.view(u.Log, nowMs, expireAtMs)
 	return k.leaves(k.used(q.WindowMs), n, q.WindowMs)
+}
+
+// entry returns the units of the entry whose first is the n-th of the units used, 1
+// without a log.
+func (u Units) entry(nowMs, expireAtMs int64, q Quota, n int64) int64 {
+	var k key
+	k.view(u.Log, nowMs, expireAtMs)
+	if k.held == 0 || k.held == int64(k.log.Len()) {
+		return 1
+	}
+	used := k.used(q.WindowMs)
+	return max(1, used-(n-1)-k.heldAfter(k.unit(k.held-used+n-1)))
 }
 
 func (u Units) since(nowMs, expireAtMs int64, _ Quota, ms int64) int64 {

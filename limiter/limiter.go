@@ -17,15 +17,15 @@
 //
 // # The LOG algorithm
 //
-// A key is a log with one unit for each unit of cost admitted. The score of a unit is
-// ms*1000 + sequence. Each new unit takes the larger of nowMs*1000 and the newest score
-// + 1, and the units of a call have consecutive scores. So scores never repeat, and the
-// millisecond of a score is never before the instant of its admission.
+// A key is a log of entries, each with a score and the units of a call. The score is
+// ms*1000 + sequence, where ms is the larger of nowMs and the newest entry's
+// millisecond. So scores never repeat, and the millisecond of a score is never before
+// the instant of its admission. The units of a call that finds all scores of its
+// millisecond taken are added to the newest entry.
 //
-// A unit counts in a window of w ms while its millisecond is above nowMs - w. Units
-// ahead of now count, too. They exist because the clock stepped back, or because more
-// than 1,000 units fell on one millisecond and spilled into the following ones. Both
-// only delay.
+// A unit counts in a window of w ms while its entry's millisecond is above nowMs - w. So
+// all units of a call leave together, one window after its instant. Entries ahead of now
+// count, too. They exist because the clock stepped back, and only delay.
 //
 // Invariant: let E be the latest instant of any admitted call on the key (nowMs itself
 // unless the clock stepped back). For a window of w ms that a living key has been asked
@@ -41,7 +41,7 @@
 // not drop what a longer window still needs.
 //
 // This differs from the usual ZREMRANGEBYSCORE, ZCARD, ZADD, EXPIRE flow in three ways:
-// hits of one instant do not merge, a denied call changes nothing (not even by
+// a call has a cost, hits of one instant all count, a denied call changes nothing (not even by
 // trimming), and mixed windows on one key do not harm each other.
 //
 // This package is part of zlimit's API: docs/adr/0030 says what that promises.

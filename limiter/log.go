@@ -1,16 +1,17 @@
 package limiter
 
 // The LOG algorithm is described in the package comment. Everything here costs O(log
-// held) for each quota and allocates nothing.
+// entries) for each quota and allocates nothing.
 
-// Log is what a decision reads of a key: distinct scores in ascending order. On an
-// empty Log only Len is called.
+// Log is what a decision reads of a key: entries with distinct scores in ascending
+// order, each with a number of units. On an empty Log only Len is called.
 type Log interface {
-	Len() int
-	CountAfter(score int64) int // number of scores above score
-	UnitAt(rank int) int64      // the score with rank 0 <= rank < Len
-	Oldest() int64
-	Newest() int64
+	Len() int                     // number of entries
+	Units() int64                 // of all entries
+	UnitsAfter(score int64) int64 // of the entries above score
+	UnitAt(rank int64) int64      // the score of the unit with rank 0 <= rank < Units
+	Oldest() int64                // lowest score
+	Newest() int64                // highest score
 }
 
 // Scores of a log are in MinScore <= score < MaxScore. A number below MinScore (3 March
@@ -36,7 +37,8 @@ func HoldsScores(oldest, newest int64) bool { return oldest >= MinScore && newes
 // expireAtMs) counts as empty. Cost 0 (or less) is Peek with cost 1.
 //
 // The caller has checked Validate and Holds. Otherwise the answer may be meaningless,
-// but nothing panics, provided that there is a quota. The only error is ErrInstant.
+// but nothing panics, provided that there is a quota. The errors are ErrInstant and
+// ErrSum.
 func Decide(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
 	return DecideCall(log, nowMs, expireAtMs, quotas, Call{Cost: cost})
 }
@@ -57,11 +59,11 @@ func DecideCall(log Log, nowMs, expireAtMs int64, quotas []Quota, call Call) (d 
 		return d, nil
 	}
 	if call.Peek {
-		_, _, err = k.run(d.Allowed)
+		err = k.record(longest(quotas), d.Allowed, &Change{})
 	} else {
 		err = k.record(longest(quotas), d.Allowed, &d.Change)
 		d.consume()
-		d.ResetAfterMs = add(sub(msOf(d.First+d.Units-1), nowMs), d.WindowMs)
+		d.ResetAfterMs = add(sub(msOf(d.Score), nowMs), d.WindowMs)
 	}
 	if err != nil {
 		return Decision{}, err
@@ -115,7 +117,7 @@ func ExpireAt(newest, keepMs int64) int64 { return add(msOf(newest), keepMs) }
 // key is a log at an instant.
 type key struct {
 	log            Log
-	held           int64 // 0 for no key, or an expired one
+	held           int64 // units; 0 for no key, or an expired one
 	oldest, newest int64 // scores, if held > 0
 	nowMs          int64
 	expireAtMs     int64 // 0 without expiry
@@ -129,15 +131,14 @@ func (k *key) view(log Log, nowMs, expireAtMs int64) {
 	if log == nil {
 		return
 	}
-	held := log.Len()
-	if held == 0 {
+	if log.Len() == 0 {
 		return
 	}
 	if k.expireAtMs > 0 && nowMs > k.expireAtMs {
 		k.expired = true
 		return
 	}
-	k.held, k.oldest, k.newest = int64(held), log.Oldest(), log.Newest()
+	k.held, k.oldest, k.newest = log.Units(), log.Oldest(), log.Newest()
 }
 
 // judge sets d, which must be zero, to the current answer of the binding quota. AtMost
@@ -179,7 +180,7 @@ func (k *key) used(windowMs int64) int64 {
 	case k.oldest >= from:
 		return k.held
 	}
-	return int64(k.log.CountAfter(from - 1))
+	return k.log.UnitsAfter(from - 1)
 }
 
 // leaves returns how long it takes until n of the units used in a window have
@@ -195,7 +196,7 @@ func (k *key) unit(rank int64) int64 {
 	case k.held - 1:
 		return k.newest
 	}
-	return k.log.UnitAt(int(rank))
+	return k.log.UnitAt(rank)
 }
 
 // wait returns how long a unit that counts in the window still does: until it leaves
@@ -206,31 +207,42 @@ func (k *key) wait(score, windowMs int64) int64 {
 
 // record sets c to the change that adds units and drops those no longer needed.
 func (k *key) record(windowMs, units int64, c *Change) error {
-	first, last, err := k.run(units)
-	if err != nil {
-		return err
+	score := k.place()
+	if score < MinScore || score >= MaxScore {
+		return ErrInstant
 	}
 	keepMs := k.keep(windowMs)
-	c.Units, c.First = units, first
-	c.DropThrough = DropThrough(k.nowMs, keepMs)
-	if k.expired {
-		c.DropThrough = max(c.DropThrough, k.log.Newest())
+	drop := DropThrough(k.nowMs, keepMs)
+	switch {
+	case k.expired:
+		drop = max(drop, k.log.Newest())
+	case units > sub(MaxUnits, k.held) && units > sub(MaxUnits, k.heldAfter(drop)):
+		return ErrSum
 	}
-	c.ExpireAtMs = ExpireAt(last, keepMs)
+	*c = Change{Units: units, Score: score, DropThrough: drop, ExpireAtMs: ExpireAt(score, keepMs)}
 	return nil
 }
 
-// run returns the scores of new units.
-func (k *key) run(units int64) (first, last int64, err error) {
-	first = mul(k.nowMs, unitsPerMs)
-	if k.held > 0 {
-		first = max(first, add(k.newest, 1))
+// place returns the score of the entry for new units: a new one in the millisecond of
+// now, or that of the newest entry if that is later. If that millisecond has no score
+// left, it is the newest entry.
+func (k *key) place() int64 {
+	score := mul(k.nowMs, entriesPerMs)
+	if k.held == 0 || score > k.newest {
+		return score
 	}
-	last = add(first, units-1)
-	if first < MinScore || last >= MaxScore {
-		return 0, 0, ErrInstant
+	if next := add(k.newest, 1); msOf(next) == msOf(k.newest) {
+		return next
 	}
-	return first, last, nil
+	return k.newest
+}
+
+// heldAfter returns the number of units above a score.
+func (k *key) heldAfter(score int64) int64 {
+	if k.held == 0 || k.newest <= score {
+		return 0
+	}
+	return k.log.UnitsAfter(score)
 }
 
 func (k *key) keep(windowMs int64) int64 {

@@ -143,7 +143,7 @@ const (
 func newHistory(seed uint64, m machine) *history {
 	h := &history{m: m, rng: rand.New(rand.NewPCG(seed, 7)), nowMs: startMs}
 	h.q = Quota{1 + h.rng.Int64N(20), []int64{1, 7, 100, 1000, 60_000}[h.rng.IntN(5)]}
-	h.q.Limit = min(h.q.Limit, h.q.WindowMs*unitsPerMs)
+	h.q.Limit = min(h.q.Limit, h.q.WindowMs*entriesPerMs)
 	return h
 }
 
@@ -248,7 +248,7 @@ func TestDecisionsAreExact(t *testing.T) {
 					limit := Quota{1 + h.rng.Int64N(2*h.q.Limit), h.q.WindowMs}
 					fits := max(0, limit.Limit-d.Used)
 					if _, gcra := m.(*stateMachine[GCRA, *GCRA]); !gcra &&
-						limit.Limit <= limit.WindowMs*unitsPerMs {
+						limit.Limit <= limit.WindowMs*entriesPerMs {
 						got := m.copyOf().decide(h.nowMs, limit, Call{Cost: limit.Limit, AtMost: true})
 						require.Equal(t, fits, got.Allowed, at)
 					}

@@ -28,11 +28,11 @@ func newPlan(choices rand.Source) *plan {
 	windows := [][]int64{{1, 2, 3}, {5, 10, 50}, {100, 1000, 3000}, {1, 10, 1000}}[p.rng.IntN(4)]
 	limits := []int64{1, 2, 3, 7, 20}
 	if p.rng.IntN(4) == 0 {
-		limits = []int64{900, 1500, 3000} // more than a millisecond has scores
+		limits = []int64{900, 1500, 3000, MaxUnits / 4} // more than a millisecond has scores
 	}
 	for range 1 + p.rng.IntN(4) {
 		w := windows[p.rng.IntN(len(windows))]
-		l := min(limits[p.rng.IntN(len(limits))], w*unitsPerMs)
+		l := limits[p.rng.IntN(len(limits))]
 		p.maxCost = max(p.maxCost, l)
 		if p.rng.IntN(12) == 0 {
 			l = 0
@@ -144,9 +144,9 @@ func withoutAhead(log Log, nowMs int64) Log {
 	if log == nil {
 		return nil
 	}
-	var kept scores
-	for _, s := range log.(scores) {
-		if msOf(s) <= nowMs {
+	var kept entries
+	for _, s := range log.(entries) {
+		if msOf(s.score) <= nowMs {
 			kept = append(kept, s)
 		}
 	}
@@ -167,7 +167,7 @@ func TestPropertyDetectsFaults(t *testing.T) {
 		) (Decision, error) {
 			d, err := Decide(withoutAhead(log, nowMs), nowMs, expireAtMs, quotas, cost)
 			if d.Units > 0 && log != nil {
-				d.First = max(d.First, log.Newest()+1)
+				d.Score = max(d.Score, log.Newest()+1)
 			}
 			return d, err
 		},
@@ -181,16 +181,16 @@ func TestPropertyDetectsFaults(t *testing.T) {
 		"one above the limit": {quota: func(q Quota) Quota { q.Limit++; return q }},
 		"a window 1 ms short": {quota: func(q Quota) Quota { q.WindowMs--; return q }},
 		"hits of one instant merge": {decision: func(d *Decision, nowMs int64, _ Quota) {
-			d.First = nowMs * unitsPerMs
+			d.Score = nowMs * entriesPerMs
 		}},
 		"a short window trims what a long one needs": {decision: func(d *Decision, nowMs int64, first Quota) {
-			d.DropThrough = (nowMs-first.WindowMs+1)*unitsPerMs - 1
+			d.DropThrough = (nowMs-first.WindowMs+1)*entriesPerMs - 1
 		}},
 		"a short window shortens the expiry": {decision: func(d *Decision, nowMs int64, first Quota) {
 			d.ExpireAtMs = nowMs + first.WindowMs
 		}},
 		"a trim 1 ms too far": {
-			decision: func(d *Decision, _ int64, _ Quota) { d.DropThrough += unitsPerMs },
+			decision: func(d *Decision, _ int64, _ Quota) { d.DropThrough += entriesPerMs },
 		},
 	} {
 		decisions[name] = func(
@@ -335,13 +335,12 @@ func checkWaits(
 	return kind
 }
 
-// TestIsTheIdealSlidingWindow checks that with a clock that never steps back and at
-// most 1,000 units a millisecond, the log is the ideal sliding window by the true
+// TestIsTheIdealSlidingWindow checks that with a clock that never steps back the log is the ideal sliding window by the true
 // instants of admission: it admits neither too much nor too little.
 func TestIsTheIdealSlidingWindow(t *testing.T) {
 	for seed := range uint64(race.Fewer(100)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		q := Quota{1 + rng.Int64N(900), []int64{1, 10, 100, 1000}[rng.IntN(4)]}
+		q := Quota{1 + rng.Int64N(900)<<rng.IntN(40), []int64{1, 10, 100, 1000}[rng.IntN(4)]}
 		w := &world{decide: Decide}
 		var admitted []admission
 		nowMs := int64(1_700_000_000_000)

@@ -29,10 +29,11 @@ func longest(quotas []Quota) int64 {
 
 // Bounds of a call.
 const (
-	// DefaultMaxUnits is the default of the directive rl-log-max-units.
-	DefaultMaxUnits int64 = 16_777_216
-	// MaxCost is the largest cost that can be admitted.
-	MaxCost int64 = 1_000_000
+	// MaxUnits is the largest limit of a log, and the most units that a log holds:
+	// 2^53-1, the largest integer that every client and script can count to.
+	MaxUnits int64 = 1<<53 - 1
+	// DefaultMaxEntries is the default of the directive rl-log-max-units.
+	DefaultMaxEntries int64 = 16_777_216
 	// MaxWindowMs is a hundred years of 365.25 days. Windows are below it.
 	MaxWindowMs int64 = 36_525 * 86_400_000
 	// MaxQuotas is the maximum number of quotas in a call of RL.ALLOW.
@@ -54,50 +55,40 @@ var (
 var (
 	ErrNoQuota      = errors.New("limiter: no limit given")
 	ErrLimit        = errors.New("limiter: limit is negative")
-	ErrLimitUnits   = errors.New("limiter: limit is above the units a log may hold")
-	ErrLimitWindow  = errors.New("limiter: limit is above the microseconds of its window")
+	ErrLimitLarge   = errors.New("limiter: limit is above 2^53-1")
 	ErrCostNegative = errors.New("limiter: cost is negative")
-	ErrCostLarge    = errors.New("limiter: cost is above 1,000,000 and could be admitted")
 	ErrBurst        = errors.New("limiter: burst is negative")
 	ErrBurstLong    = errors.New("limiter: burst takes a hundred years to fill")
 	ErrBuckets      = errors.New("limiter: buckets are not from 1 to 1,000")
 )
 
-// ErrInstant is returned by Decide, Peek and Record if the units to record would have
-// scores outside of [MinScore, MaxScore): the clock is outside of 1973 to 2255, or so
-// near the end that the units would cross it. Nothing changes.
-var ErrInstant = errors.New("limiter: the clock is outside of what a log can hold")
+// Errors of Decide, Peek and Record. Nothing changes.
+var (
+	// ErrInstant is for an entry whose score would be outside of [MinScore, MaxScore): the
+	// clock is outside of 1973 to 2255.
+	ErrInstant = errors.New("limiter: the clock is outside of what a log can hold")
+	// ErrSum is for units that a log would hold beyond MaxUnits, those included that no
+	// window counts any more but that the key still keeps.
+	ErrSum = errors.New("limiter: the units of a log would pass 2^53-1")
+)
 
 // Validate checks a call of the LOG algorithm. It reports the first fault in the order
-// of the arguments: each quota's limit, window, then their relation; then the cost.
-// maxUnits is rl-log-max-units.
-//
-// A limit above its window's microseconds is refused because a millisecond has 1,000
-// scores: such a log would run ahead of the clock forever. A cost above MaxCost is no
-// error if it is above a limit: it is never admitted, and the decision says so. With
-// AtMost no more than the lowest limit is granted.
-func Validate(quotas []Quota, call Call, maxUnits int64) error {
+// of the arguments: each quota's limit, then its window; then the cost. A cost above a
+// limit is no error: it is never admitted, and the decision says so.
+func Validate(quotas []Quota, call Call) error {
 	if len(quotas) == 0 {
 		return ErrNoQuota
 	}
-	least := quotas[0].Limit
 	for _, q := range quotas {
 		if err := q.check(); err != nil {
 			return err
 		}
-		switch {
-		case q.Limit > maxUnits:
-			return ErrLimitUnits
-		case q.Limit > q.WindowMs*unitsPerMs:
-			return ErrLimitWindow
+		if q.Limit > MaxUnits {
+			return ErrLimitLarge
 		}
-		least = min(least, q.Limit)
 	}
-	switch {
-	case call.Cost < 0:
+	if call.Cost < 0 {
 		return ErrCostNegative
-	case call.Cost > MaxCost && least > MaxCost && (call.AtMost || call.Cost <= least):
-		return ErrCostLarge
 	}
 	return nil
 }

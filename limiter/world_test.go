@@ -1,25 +1,56 @@
 package limiter
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// scores is the simplest Log.
+// scores is the simplest Log, of entries of one unit.
 type scores []int64
 
-func (s scores) Len() int              { return len(s) }
-func (s scores) UnitAt(rank int) int64 { return s[rank] }
-func (s scores) Oldest() int64         { return s[0] }
-func (s scores) Newest() int64         { return s[len(s)-1] }
-func (s scores) CountAfter(score int64) int {
+func (s scores) Len() int                { return len(s) }
+func (s scores) Units() int64            { return int64(len(s)) }
+func (s scores) UnitAt(rank int64) int64 { return s[rank] }
+func (s scores) Oldest() int64           { return s[0] }
+func (s scores) Newest() int64           { return s[len(s)-1] }
+func (s scores) UnitsAfter(score int64) int64 {
 	above, found := slices.BinarySearch(s, score)
 	if found {
 		above++
 	}
-	return len(s) - above
+	return int64(len(s) - above)
+}
+
+// entry is a score with units.
+type entry struct{ score, units int64 }
+
+// entries is a Log that adds units up each time.
+type entries []entry
+
+func (e entries) Len() int      { return len(e) }
+func (e entries) Oldest() int64 { return e[0].score }
+func (e entries) Newest() int64 { return e[len(e)-1].score }
+func (e entries) Units() int64  { return e.UnitsAfter(math.MinInt64) }
+func (e entries) UnitsAfter(score int64) (units int64) {
+	for _, x := range e {
+		if x.score > score {
+			units += x.units
+		}
+	}
+	return units
+}
+
+func (e entries) UnitAt(rank int64) int64 {
+	i := 0
+	for rank >= e[i].units {
+		rank -= e[i].units
+		i++
+	}
+	return e[i].score
 }
 
 // decideFn is the signature of Decide, so that planted faults can replace it.
@@ -28,7 +59,7 @@ type decideFn func(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64)
 // world is one key under a decision function, with expiry as in the store.
 type world struct {
 	decide     decideFn
-	units      scores
+	units      entries
 	expireAtMs int64
 }
 
@@ -54,7 +85,7 @@ func (w *world) call(t *testing.T, nowMs int64, quotas []Quota, cost int64) Deci
 	d, err := w.decide(w.log(), nowMs, w.expireAtMs, quotas, cost)
 	require.NoError(t, err)
 	if d.Units == 0 {
-		require.Zero(t, d.First)
+		require.Zero(t, d.Change.Score)
 		require.Zero(t, d.DropThrough)
 		require.Zero(t, d.ExpireAtMs)
 		return d
@@ -67,17 +98,21 @@ func (w *world) call(t *testing.T, nowMs int64, quotas []Quota, cost int64) Deci
 // carryOut applies a change.
 func (w *world) carryOut(c Change) {
 	keep := 0
-	for keep < len(w.units) && w.units[keep] <= c.DropThrough {
+	for keep < len(w.units) && w.units[keep].score <= c.DropThrough {
 		keep++
 	}
 	w.units = w.units[keep:]
-	for i := range c.Units {
-		// A faulty decision may name a score that is held: then they merge, as in a
-		// sorted set.
-		at, held := slices.BinarySearch(w.units, c.First+i)
-		if !held {
-			w.units = slices.Insert(w.units, at, c.First+i)
-		}
+	// A faulty decision may name a score that is held, and not the newest: then the units
+	// merge, as in a sorted set.
+	at, held := slices.BinarySearchFunc(w.units, c.Score, func(x entry, score int64) int {
+		return cmp.Compare(x.score, score)
+	})
+	switch {
+	case !held:
+		w.units = slices.Insert(w.units, at, entry{c.Score, c.Units})
+	case at == len(w.units)-1:
+		w.units = slices.Clone(w.units)
+		w.units[at].units += c.Units
 	}
 	w.expireAtMs = c.ExpireAtMs
 }

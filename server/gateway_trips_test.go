@@ -77,7 +77,7 @@ func TestDecisionsOfOneKeyAreCombined(t *testing.T) {
 	// Costs and options are each caller's own, and what lies between keeps its place.
 	trips, commands, combined = g.cost(func() {
 		require.Equal(t, []string{
-			"[4 9 5 0 1000]", "[5 9 5 0 1000]", "[5 9 0 0 1000]", "9", "1", "[1 9 8 0 1000]",
+			"[4 9 5 0 1000]", "[5 9 5 0 1000]", "[5 9 0 0 1000]", "2", "1", "[1 9 8 0 1000]",
 			"[allowed 0 limit 9 remaining 8 retry_after_ms -1 reset_after_ms 1000 next_after_ms 1000 " +
 				"used 1 algo LOG window_ms 1000]",
 		}, g.pipeline(

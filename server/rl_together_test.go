@@ -44,9 +44,9 @@ func TestConcurrentHolds(t *testing.T) {
 		key := fmt.Sprint("k", round)
 		require.Equal(t, repeat("[3 10 7 0 60000]"),
 			concurrently(t, p, repeat("RL.RESERVE "+key+" 10 1m 3 HOLD 1m ID a")))
-		require.Equal(t, "3", p.call(p.wire, "ZCARD "+key))
+		require.Regexp(t, `^\[\d+:3\]$`, p.call(p.wire, "ZRANGE "+key+" 0 -1"))
 		require.Equal(t, repeat("[5 2]"), concurrently(t, p, repeat("RL.SETTLE "+key+" a 5")))
-		require.Equal(t, "5", p.call(p.wire, "ZCARD "+key))
+		require.Regexp(t, `^\[\d+:3 \d+:2\]$`, p.call(p.wire, "ZRANGE "+key+" 0 -1"))
 
 		var acquire, release, want []string
 		for i := range clients {
@@ -78,6 +78,6 @@ func TestHoldSurvivesDisconnect(t *testing.T) {
 		}
 		require.NoError(t, conn.Close())
 		require.Equal(t, fmt.Sprintf("[3 1000 %d 0 60000]", 1000-3*(i+1)), p.call(p.wire, line))
-		require.Equal(t, fmt.Sprint(3*(i+1)), p.call(p.wire, "ZCARD k"))
+		require.Equal(t, fmt.Sprint(i+1), p.call(p.wire, "ZCARD k"))
 	}
 }

@@ -10,19 +10,15 @@ import (
 // them in their order and at one instant. The answers are those that the calls would get one behind
 // the other.
 
-// Bounds of a combined call: a function runs alone on its node.
-const (
-	maxCallers       = 256
-	maxCombinedUnits = 10_000
-)
+// maxCallers is the most calls that are combined: a function runs alone on its node.
+const maxCallers = 256
 
 // A combined is an item in the place of others.
 type combined struct {
 	item  *item
 	calls []*ratelimit.Call
 	items []*item // of the calls
-	units int64
-	at    int // its index in what is sent
+	at    int     // its index in what is sent
 }
 
 // combine returns the items of jobs, with combined calls, and those that stand for several.
@@ -47,17 +43,16 @@ func combine(jobs []*job) (items []*item, groups []*combined) {
 				items = append(items, it)
 				continue
 			}
-			key, units := it.decision.Keys()[0], it.decision.Units()
+			key := it.decision.Keys()[0]
 			signature = it.decision.AppendSignature(signature[:0])
 			g := open[string(signature)]
-			if g == nil || g.at < order.least(key) || len(g.calls) == maxCallers ||
-				g.units+units > maxCombinedUnits {
+			if g == nil || g.at < order.least(key) || len(g.calls) == maxCallers {
 				g = &combined{item: it, at: len(items)}
 				open[string(signature)] = g
 				groups = append(groups, g)
 				items = append(items, it)
 			}
-			g.calls, g.items, g.units = append(g.calls, it.decision), append(g.items, it), g.units+units
+			g.calls, g.items = append(g.calls, it.decision), append(g.items, it)
 			order.sent(key, g.at)
 		}
 	}

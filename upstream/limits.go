@@ -64,9 +64,7 @@ func (l *limits) parse(c *call.Call, cmd *commands.Command, args [][]byte) (*dec
 	if refusal.IsError() {
 		return nil, encode(refusal, c.Proto)
 	}
-	if refusal = parsed.Bound(l.upstream.options.MaxUnits); refusal.IsError() {
-		return nil, encode(refusal, c.Proto)
-	}
+	parsed.Bound(l.upstream.options.MaxUnits)
 	d.call = parsed
 	return d, nil
 }

@@ -59,40 +59,23 @@ func TestRefusedFunctions(t *testing.T) {
 	}
 }
 
-// TestMaxUnits: a call that could add more units to logs than upstream-max-units is refused before it is
-// sent, and any other is not.
+// TestMaxUnits: upstream-max-units bounds what RL.ADOPT makes, and no cost.
 func TestMaxUnits(t *testing.T) {
 	t.Parallel()
 	r := startRedis(t)
 	u := open(t, "redis+single://"+r.Addr(), func(o *Options) { o.MaxUnits = 100 })
-	for _, line := range []string{
-		"RL.ALLOW k 1000 1h COST 101", "RL.ALLOW k 1000 1h 900 2h COST 101",
-		"RL.MALLOW 2 k 1000 1h l 60 1h COST 51",
-		"RL.ALLOW k 1000 1h COST 1000000 ATMOST", "RL.RESERVE {k} 1000 1h 101 HOLD 1h ID x",
-	} {
-		reply := u.do(line)[0]
-		require.Regexp(t, `^-ERR the call can add \d+ units to a log, which upstream-max-units \(100\) `+
-			"forbids; use ALGO BUCKETS or ALGO GCRA for more\r\n$", reply, line)
-		require.Equal(t, "*2\r\n+OK\r\n"+reply, u.exec("SET s 1", line), "the others run")
-	}
-	require.Equal(t, ":0\r\n", u.do("EXISTS k {k} l")[0])
 	for line, want := range map[string]string{
-		"RL.ALLOW a 1000 1h COST 100":              "*5 :100 :T :900 ",
-		"RL.ALLOW b 1000 1h COST 101 PEEK":         "*5 :101 :T :T ",
-		"RL.ALLOW c 100 1h COST 1000 ATMOST":       "*5 :100 :100 :0 ",
-		"RL.ALLOW d 1000 1h 50 2h COST 500 ATMOST": "*5 :50 :50 :0 ",
-		"RL.ALLOW e 1000 1h COST 1001":             "*5 :0 :T :T :-1 ",
-		"RL.MALLOW 2 f 1000 1h g 1000 1h COST 50":  "*6 :1 :50 :T :950 ",
-		"RL.ALLOW h 1000 1h COST 1000 ALGO FIXED":  "*5 :T :T :0 ",
+		"RL.ALLOW a 1000 1h COST 101":                               "*5 :101 :T :899 ",
+		"RL.ALLOW c 9007199254740991 1h COST 9007199254740990":      "*5 :T :T :1 ",
+		"RL.MALLOW 2 f 1000 1h g 1000 1h COST 500":                  "*6 :1 :500 :T :500 ",
+		"RL.RESERVE {r} 2000000 1h 1500000 HOLD 1h ID x":            "*5 :T :T :T :0 ",
+		"RL.ALLOW d 9007199254740991 1h COST 9007199254740990 PEEK": "*5 :T :T :T ",
 	} {
 		got := untimed(u.do(line)...)
 		require.True(t, strings.HasPrefix(got, want), "%s: %s", line, got)
 	}
-	require.Equal(t, ":100\r\n", u.do("RL.REFUND a 1000000")[0])
-	require.Equal(t, "*5 :10 :T :990 :0 :T ", untimed(u.do("RL.RESERVE {r} 1000 1h 10 HOLD 1h ID x")...))
-	require.Equal(t, "-ERR actual must be at most upstream-max-units (100) above the estimate\r\n",
-		u.do("RL.SETTLE {r} x 111")[0])
-	require.Equal(t, "*2\r\n:110\r\n:100\r\n", u.do("RL.SETTLE {r} x 110")[0])
+	require.Equal(t, ":101\r\n", u.do("RL.REFUND a 1000000")[0])
+	require.Equal(t, "-ERR key holds more than upstream-max-units (100) members\r\n", u.do("RL.ADOPT f BACK s")[0])
 }
 
 // TestWaitOutlastsTimeout: the time for which replicas are waited for is not the node's time to answer. A

@@ -18,7 +18,7 @@ type Options struct {
 	TLS     *tls.Config   // of connections, if Address.TLS
 	Timeout time.Duration // how long a round trip may take; 0: one second
 	Queue   int           // how many commands may wait for a node; 0: 16384
-	// MaxUnits is how many units one call may add to logs; 0: 100,000. A redis-server takes some 3.5 us for
+	// MaxUnits is how many members RL.ADOPT may make; 0: 100,000. A redis-server takes some 3.5 us for
 	// each, and answers nobody meanwhile.
 	MaxUnits int64
 	Split    bool // commands with keys of several slots are split, where the row says how

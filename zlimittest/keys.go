@@ -2,6 +2,8 @@ package zlimittest
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -58,6 +60,15 @@ func (k Key) Type() string {
 func (k Key) Units() int64 {
 	k.server.helper()()
 	n, _ := k.server.Do("ZCARD", k.name).(int64)
+	members, _ := k.server.Do("ZRANGE", k.name, "0", "-1", "WITHSCORES").([]any)
+	for i := 0; i+1 < len(members); i += 2 {
+		member, _ := members[i].(string)
+		score, _ := members[i+1].(string)
+		if units, ok := strings.CutPrefix(member, score+":"); ok { // as RL.ALLOW with a cost writes it
+			more, _ := strconv.ParseInt(units, 10, 64)
+			n += max(more-1, 0)
+		}
+	}
 	return n
 }
 

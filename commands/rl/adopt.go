@@ -3,6 +3,7 @@ package rl
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
@@ -44,7 +45,10 @@ func rlAdopt(c *commands.Ctx) resp.Value {
 	}
 	set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 	atMs, expires := n.Value.ExpireAtMs()
-	members := set.Len()
+	converted := int64(set.Len())
+	if set.IsLog() {
+		converted = set.Units()
+	}
 	c.DidCall("DEL", c.Args[1])
 	didMembers(c, c.Args[1], set)
 	n = c.DB.Put(c.Args[1], set)
@@ -52,7 +56,7 @@ func rlAdopt(c *commands.Ctx) resp.Value {
 		c.DB.ExpireAt(n, atMs)
 		c.DidExpire(c.Args[1], atMs)
 	}
-	return resp.Int(int64(members))
+	return resp.Int(converted)
 }
 
 // adopted converts the sorted set in n to a log, or to times in the unit back if that is not
@@ -67,7 +71,7 @@ func adopted(c *commands.Ctx, n *store.Node, back *scoreUnit) (to *zset.Set, rep
 	switch {
 	case isLog && back == nil, !isLog && back != nil && unit == back:
 		return nil, resp.Int(0)
-	case from.Len() > MaxAdopted:
+	case from.Len() > MaxAdopted, isLog && from.Units() > MaxAdopted:
 		return nil, errAdoptLarge
 	case isLog:
 		back.fill(to, from)
@@ -76,12 +80,12 @@ func adopted(c *commands.Ctx, n *store.Node, back *scoreUnit) (to *zset.Set, rep
 	case unit == nil:
 		return nil, errAdoptScores
 	case !fillLog(to, foreignLog{from, unit}):
-		return nil, rlError(c, limiter.ErrInstant)
+		return nil, rlError(limiter.ErrInstant)
 	}
 	return to, resp.None
 }
 
-// MaxAdopted is the most members that RL.ADOPT converts.
+// MaxAdopted is the most members that RL.ADOPT converts, or units that it makes members of.
 const MaxAdopted = 1_000_000
 
 // parseAdopt returns the unit behind BACK, or nil.
@@ -106,13 +110,11 @@ func parseAdopt(args [][]byte) (back *scoreUnit, refusal resp.Value) {
 // fillLog appends the hits of another limiter to an empty log. It reports whether the
 // scores are those of a log.
 func fillLog(to *zset.Set, from foreignLog) (made bool) {
-	next := int64(0)
 	from.set.Ascend(0, func(e zset.Entry) bool {
-		next = max(next, from.time.lastMs(e.Score)*1000)
-		if made = next < limiter.MaxScore; made {
-			to.AppendRun(next, 1)
+		change, err := limiter.Record(to, from.time.lastMs(e.Score), 0, limiter.MaxWindowMs, 1)
+		if made = err == nil; made {
+			to.AddUnits(change.Score, 1)
 		}
-		next++
 		return made
 	})
 	return made
@@ -133,12 +135,16 @@ func (u *scoreUnit) lastMs(score float64) int64 {
 func (u *scoreUnit) fill(to, from *zset.Set) {
 	var member []byte
 	from.Ascend(0, func(e zset.Entry) bool {
-		member = e.AppendMember(append(member[:0], "zlimit:"...))
+		member = strconv.AppendInt(append(member[:0], "zlimit:"...), e.Number(), 10)
 		score := math.Ceil(math.Floor(e.Score/1000) * 1000 * u.divided / u.toUs)
 		if score > 1<<53 { // which may be rounded down
 			score = math.Nextafter(score, math.Inf(1))
 		}
 		to.Add(member, score)
+		for unit, stem := int64(2), len(member); unit <= e.Units(); unit++ {
+			member = strconv.AppendInt(append(member[:stem], '-'), unit, 10)
+			to.Add(member, score)
+		}
 		return true
 	})
 }

@@ -66,8 +66,8 @@ func allowPlain(c *commands.Ctx) resp.Value {
 		return refusal
 	}
 	call := limiter.Call{Cost: 1}
-	if err := limiter.Validate(quotas[:], call, c.Settings.RLLogMaxUnits); err != nil {
-		return rlError(c, err)
+	if err := limiter.Validate(quotas[:], call); err != nil {
+		return rlError(err)
 	}
 	var k logKey
 	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() {
@@ -75,13 +75,11 @@ func allowPlain(c *commands.Ctx) resp.Value {
 	}
 	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
 	if err != nil {
-		return rlError(c, err)
+		return rlError(err)
 	}
 	if d.Units > 0 {
-		if k.node == nil {
-			if refusal := reserve(c, k.name); refusal.IsError() {
-				return refusal
-			}
+		if refusal := k.makeRoom(c, &d.Change); refusal.IsError() {
+			return refusal
 		}
 		k.apply(c, &d.Change)
 	}

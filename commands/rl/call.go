@@ -44,7 +44,7 @@ func (a *allowCall) validate(c *commands.Ctx) resp.Value {
 		return errOneQuota
 	}
 	if err := a.algo.validate(c, a); err != nil {
-		return rlError(c, err)
+		return rlError(err)
 	}
 	return resp.None
 }
@@ -73,7 +73,7 @@ func parseQuota(c *commands.Ctx, limit, window []byte) (q limiter.Quota, refusal
 	}
 	var err error
 	if q.WindowMs, err = limiter.ParseWindow(window); err != nil {
-		return q, rlError(c, err)
+		return q, rlError(err)
 	}
 	return q, resp.None
 }

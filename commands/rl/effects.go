@@ -8,20 +8,24 @@ import (
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/hash"
+	"github.com/zlimit/zlimit/store/zset"
 )
 
 // The effects of the commands that Redis does not have are ordinary commands of Redis,
 // whose size depends on what has changed and not on the arguments.
 
-// pairs is the most units that one ZADD adds. A longer run is added by a script, so
-// that the size of the log does not depend on the cost of calls.
+// pairs is the most members that one ZADD adds.
 const pairs = 64
 
-// runScript adds a run of units, given the first and their number.
+// runScript adds a run of plain entries, given the first and their number: 0.1.0 recorded so what a call of a
+// cost above 64 had added.
 var runScript = []byte("for i=ARGV[1]+0,ARGV[1]+ARGV[2]-1 do redis.call('ZADD',KEYS[1],i,i) end")
 
+// maxRun is the largest cost of 0.1.0.
+const maxRun = 1_000_000
+
 // AddRun reports whether a call is one of runScript, and if so does what the script
-// does, without a step for each unit: loading a log must not take longer than writing
+// does, without a step for each entry: loading a log must not take longer than writing
 // it.
 func AddRun(c *commands.Ctx) bool {
 	if len(c.Args) != 6 || len(c.Args[1]) != len(runScript) || !bytes.Equal(c.Args[1], runScript) ||
@@ -30,13 +34,13 @@ func AddRun(c *commands.Ctx) bool {
 	}
 	first, ok1 := store.ParseInt(c.Args[4])
 	units, ok2 := store.ParseInt(c.Args[5])
-	if !ok1 || !ok2 || first < limiter.MinScore || units < 1 || units > limiter.MaxCost ||
+	if !ok1 || !ok2 || first < limiter.MinScore || units < 1 || units > maxRun ||
 		first >= limiter.MaxScore-units {
 		return false
 	}
 	var k logKey
 	refusal := findLog(c, &k, c.Args[3])
-	if refusal.IsError() || k.set != nil && k.set.Newest() >= first {
+	if refusal.IsError() || k.set != nil && (k.set.Newest() >= first || k.set.IsWeighted()) {
 		return false
 	}
 	if k.node == nil {
@@ -45,9 +49,7 @@ func AddRun(c *commands.Ctx) bool {
 	k.set.AppendRun(first, int(units))
 	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 	c.DB.Touch(k.node)
-	if c.Group() != nil {
-		didUnits(c, k.name, first, units)
-	}
+	c.DidScript("ZADD", runScript, k.name, first, units)
 	return true
 }
 
@@ -58,30 +60,34 @@ var (
 	loggedDrop1 = commands.NewEffectHead(3, "ZREM")
 )
 
-// didUnits records that a run of units was added to a log.
-func didUnits(c *commands.Ctx, key []byte, first, n int64) {
-	if n > pairs {
-		c.DidScript("ZADD", runScript, key, first, n)
+// didEntry records that the entry with this score was added to a log.
+func didEntry(c *commands.Ctx, key []byte, set *zset.Set, score int64) {
+	g := c.DidHead(&loggedZAdd1, key)
+	if g == nil {
 		return
 	}
-	if n == 1 {
-		c.DidHead(&loggedZAdd1, key).Ints(first)
+	if e := set.EntryOf(score); !e.IsNumber() {
+		g.Int(score)
+		g.Bytes(appendMember(e))
 		return
 	}
-	g := c.Did(2+2*int(n), "ZADD", key)
-	for unit := first; unit < first+n; unit++ {
-		g.Ints(unit)
+	g.Ints(score)
+}
+
+// didRemoveEntry records that the entry with this score, which the log still has, is removed.
+func didRemoveEntry(c *commands.Ctx, key []byte, set *zset.Set, score int64) {
+	if g := c.DidHead(&loggedDrop1, key); g != nil {
+		g.Bytes(appendMember(set.EntryOf(score)))
 	}
 }
 
-// didDrop records that the units with scores from first to last were removed.
+func appendMember(e zset.Entry) []byte {
+	var member [40]byte
+	return e.AppendMember(member[:0])
+}
+
+// didDrop records that the entries with scores from first to last were removed.
 func didDrop(c *commands.Ctx, key []byte, first, last int64) {
-	if first == last {
-		if g := c.DidHead(&loggedDrop1, key); g != nil {
-			g.Int(first)
-		}
-		return
-	}
 	if g := c.DidHead(&loggedDrop, key); g != nil {
 		g.Int(first)
 		g.Int(last)

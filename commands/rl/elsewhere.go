@@ -190,10 +190,10 @@ func CounterReply(windowMs, wantMs int64) resp.Value {
 
 // Replies that refuse what the key of a single command holds.
 var (
-	ErrLimitClock  = rlError(nil, limiter.ErrInstant)
+	ErrLimitClock  = rlError(limiter.ErrInstant)
+	ErrSum         = rlError(limiter.ErrSum)
 	ErrForeignHold = errForeignHold
 	ErrNoRefund    = errRefundGCRA
-	ErrActualLarge = errActualLarge
 	ErrAdoptLarge  = errAdoptLarge
 	ErrAdoptScores = errAdoptScores
 )

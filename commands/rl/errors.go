@@ -41,10 +41,8 @@ var (
 
 	errEstimateNumber = resp.Error("ERR estimate is not an integer or out of range")
 	errEstimate       = resp.Error("ERR estimate must be at least 1")
-	errEstimateLarge  = resp.Error("ERR estimate must be at most 1000000")
 	errActualNumber   = resp.Error("ERR actual is not an integer or out of range")
 	errActualNegative = resp.Error("ERR actual must not be negative")
-	errActualLarge    = resp.Error("ERR actual must be at most 1000000 above the estimate")
 	errForeignHold    = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
 		"this ID")
 	errIDEmpty       = resp.Error("ERR ID must not be empty")
@@ -91,7 +89,7 @@ var throttleArguments = [...]struct {
 	},
 }
 
-// insteadOfLog ends the errors of quotas that are too large for a log.
+// insteadOfLog ends the errors of what is too large for a log.
 const insteadOfLog = "; use ALGO BUCKETS or ALGO GCRA for more"
 
 // rlErrors are the replies for package limiter's sentinels.
@@ -101,8 +99,8 @@ var rlErrors = []struct {
 }{
 	{limiter.ErrLimit, resp.Error("ERR limit must not be negative")},
 	{
-		limiter.ErrLimitWindow,
-		resp.Error("ERR limit must be at most 1000 per millisecond of its window" + insteadOfLog),
+		limiter.ErrLimitLarge,
+		resp.Error("ERR limit must be at most " + strconv.FormatInt(limiter.MaxUnits, 10) + insteadOfLog),
 	},
 	{
 		limiter.ErrWindowSyntax,
@@ -112,12 +110,21 @@ var rlErrors = []struct {
 	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
 	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
 	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
-	{limiter.ErrCostLarge, resp.Error("ERR COST must be at most 1000000" + insteadOfLog)},
+	{
+		limiter.ErrSum,
+		resp.Error("ERR key would hold more than " + strconv.FormatInt(limiter.MaxUnits, 10) + " units"),
+	},
 	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside the range of a log")},
 	{limiter.ErrBurst, resp.Error("ERR burst must not be negative")},
 	{limiter.ErrBurstLong, resp.Error("ERR burst must take less than 100 years to fill")},
 	{limiter.ErrBuckets, resp.Error("ERR the number of BUCKETS must be from 1 to " +
 		strconv.Itoa(limiter.MaxBuckets))},
+}
+
+// errLogFull refuses an entry beyond rl-log-max-units.
+func errLogFull(most int64) resp.Value {
+	return resp.Error("ERR key has as many entries as rl-log-max-units allows (" + strconv.FormatInt(most, 10) +
+		"): CONFIG SET rl-log-max-units allows more, ALGO BUCKETS and ALGO GCRA need none")
 }
 
 // durationError returns the error of a duration, which has the syntax of a window.

@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
@@ -70,7 +71,7 @@ func (x *explained) view(c *commands.Ctx, a *allowCall, n *store.Node) (refusal 
 // recognize is view for a call without ALGO: it finds out what the key holds.
 func (x *explained) recognize(c *commands.Ctx, a *allowCall, n *store.Node) (refusal resp.Value) {
 	if err := limiter.ValidateQuotas(a.quotas[:a.n], a.Call); err != nil {
-		return rlError(c, err)
+		return rlError(err)
 	}
 	if n != nil {
 		algo := algorithmOf(c, n)
@@ -154,8 +155,11 @@ func windowReply(c *commands.Ctx, a *allowCall, e *limiter.Explanation) resp.Val
 		pairs = append(pairs, resp.Bulk("tenths"), integers(e.Tenths[:]))
 	}
 	pairs = append(pairs,
-		resp.Bulk("leave_after_ms"), integers(e.Leaves[:e.LeavesLen]),
-		resp.Bulk("fits_after_ms"), resp.Int(e.Fits))
+		resp.Bulk("leave_after_ms"), integers(e.Leaves[:e.LeavesLen]))
+	if slices.Max(e.LeaveUnits[:]) > 1 {
+		pairs = append(pairs, resp.Bulk("leave_units"), integers(e.LeaveUnits[:e.LeavesLen]))
+	}
+	pairs = append(pairs, resp.Bulk("fits_after_ms"), resp.Int(e.Fits))
 	if a.seen&optCost != 0 {
 		pairs = append(pairs, resp.Bulk("cost"), resp.Int(max(a.Cost, 1)),
 			resp.Bulk("cost_fits_after_ms"), resp.Int(e.CostFits))

@@ -58,20 +58,21 @@ func (u *scoreUnit) unit(score float64) int64 {
 	return int64(math.Ceil(u.us(score)/1000)) * 1000
 }
 
-// A foreignLog is a sorted set of times as package limiter reads a log. Its scores need
-// not be distinct.
+// A foreignLog is a sorted set of times as package limiter reads a log. Each member is an entry of one unit;
+// scores need not be distinct.
 type foreignLog struct {
 	set  *zset.Set
 	time *scoreUnit
 }
 
-func (l foreignLog) Len() int              { return l.set.Len() }
-func (l foreignLog) UnitAt(rank int) int64 { return l.time.unit(l.set.ScoreAt(rank)) }
-func (l foreignLog) Oldest() int64         { return l.UnitAt(0) }
-func (l foreignLog) Newest() int64         { return l.UnitAt(l.Len() - 1) }
+func (l foreignLog) Len() int                { return l.set.Len() }
+func (l foreignLog) Units() int64            { return int64(l.set.Len()) }
+func (l foreignLog) UnitAt(rank int64) int64 { return l.time.unit(l.set.ScoreAt(int(rank))) }
+func (l foreignLog) Oldest() int64           { return l.UnitAt(0) }
+func (l foreignLog) Newest() int64           { return l.UnitAt(l.Units() - 1) }
 
-// CountAfter searches by rank, so that rounding is the same as in UnitAt.
-func (l foreignLog) CountAfter(score int64) int {
+// UnitsAfter searches by rank, so that rounding is the same as in UnitAt.
+func (l foreignLog) UnitsAfter(score int64) int64 {
 	n := l.Len()
-	return n - sort.Search(n, func(rank int) bool { return l.UnitAt(rank) > score })
+	return int64(n - sort.Search(n, func(rank int) bool { return l.UnitAt(int64(rank)) > score }))
 }

@@ -33,7 +33,7 @@ var gcraAlgorithm = algorithm{
 		if a.seen&optAlgo == 0 { // the state does not record it
 			state.Burst = a.quotas[0].Limit
 			if err := limiter.ValidateBurst(a.quotas[0], state.Burst); err != nil {
-				return nil, 0, rlError(c, err)
+				return nil, 0, rlError(err)
 			}
 		}
 		return &state, expireAtMs, refusal

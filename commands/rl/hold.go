@@ -2,7 +2,6 @@ package rl
 
 import (
 	"bytes"
-	"errors"
 	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
@@ -16,10 +15,11 @@ import (
 // know about holds. A hold that is never settled counts as its estimate. The hold
 // itself is a string in a key of its own,
 //
-//	hold <length of the id> <first score> <units> <window ms> <limit> <remaining> <reset ms> held
+//	hold <length of the id> <score> <units> <window ms> <limit> <remaining> <reset ms> open
 //	hold ... settled <units counted> <excess> <units released>
 //
-// that expires after HOLD's time. Limit, remaining and reset are from RL.RESERVE's
+// In the place of open, 0.1.0 wrote held: its units are plain entries of consecutive scores from that one on.
+// The string expires after HOLD's time. Limit, remaining and reset are from RL.RESERVE's
 // reply. The window is how long an excess counts if the log no longer exists. The
 // length distinguishes "b:hold:c" of key "a" from "c" of key "a:hold:b".
 
@@ -118,15 +118,16 @@ func checkID(id []byte) resp.Value {
 
 // hold is the state of a hold, in the order of the string.
 type hold struct {
-	idLen, first, units, windowMs int64
+	idLen, score, units, windowMs int64
 	limit, remaining, resetMs     int64
 
-	settled                   bool
+	state                     []byte
 	counted, excess, released int64
 }
 
 var (
 	holdPrefix  = []byte("hold ")
+	holdOpen    = []byte("open")
 	holdHeld    = []byte("held")
 	holdSettled = []byte("settled")
 	space       = []byte(" ")
@@ -134,7 +135,7 @@ var (
 
 // numbers returns the numeric fields before and after "held" or "settled".
 func (h *hold) numbers() (before [7]*int64, after [3]*int64) {
-	return [7]*int64{&h.idLen, &h.first, &h.units, &h.windowMs, &h.limit, &h.remaining, &h.resetMs},
+	return [7]*int64{&h.idLen, &h.score, &h.units, &h.windowMs, &h.limit, &h.remaining, &h.resetMs},
 		[3]*int64{&h.counted, &h.excess, &h.released}
 }
 
@@ -155,10 +156,8 @@ func parseHold(s *store.String) (h hold, ok bool) {
 			return h, false
 		}
 	}
-	state := field()
-	h.settled = bytes.Equal(state, holdSettled)
-	if !h.settled {
-		return h, bytes.Equal(state, holdHeld) && !more && h.valid()
+	if h.state = holdStateOf(field()); !h.settled() {
+		return h, h.state != nil && !more && h.valid()
 	}
 	for _, n := range after {
 		if *n, ok = store.ParseInt(field()); !ok {
@@ -168,15 +167,33 @@ func parseHold(s *store.String) (h hold, ok bool) {
 	return h, !more && h.valid()
 }
 
+// holdStateOf returns one of the states, or nil. It does not keep the text.
+func holdStateOf(text []byte) []byte {
+	for _, state := range [][]byte{holdOpen, holdHeld, holdSettled} {
+		if bytes.Equal(state, text) {
+			return state
+		}
+	}
+	return nil
+}
+
+func (h *hold) settled() bool { return bytes.Equal(h.state, holdSettled) }
+
 // valid reports whether the numbers are within the limiter's bounds: users can write
 // such strings.
 func (h *hold) valid() bool {
-	return h.units >= 1 && h.units <= limiter.MaxCost &&
-		h.first >= limiter.MinScore && h.first < limiter.MaxScore-h.units &&
+	return h.units >= 1 && h.units <= limiter.MaxUnits &&
+		h.score >= limiter.MinScore && h.score < limiter.MaxScore && h.last() < limiter.MaxScore &&
 		h.windowMs >= 1 && h.windowMs < limiter.MaxWindowMs
 }
 
-func (h *hold) lastScore() int64 { return h.first + h.units - 1 }
+// last returns the score of the last entry with units of the hold.
+func (h *hold) last() int64 {
+	if bytes.Equal(h.state, holdHeld) {
+		return h.score + h.units - 1
+	}
+	return h.score
+}
 
 // append appends the hold in the format that parseHold parses.
 func (h *hold) append(b []byte) []byte {
@@ -185,10 +202,10 @@ func (h *hold) append(b []byte) []byte {
 	for _, n := range before {
 		b = append(strconv.AppendInt(b, *n, 10), ' ')
 	}
-	if !h.settled {
-		return append(b, holdHeld...)
+	b = append(b, h.state...)
+	if !h.settled() {
+		return b
 	}
-	b = append(b, holdSettled...)
 	for _, n := range after {
 		b = strconv.AppendInt(append(b, ' '), *n, 10)
 	}
@@ -236,21 +253,21 @@ func rlReserve(c *commands.Ctx) resp.Value {
 	}
 	d, err := limiter.Decide(k.log(), c.NowMs, k.expireAtMs, a.quotas[:], a.estimate)
 	if err != nil {
-		return rlError(c, err)
+		return rlError(err)
 	}
 	if d.Units == 0 {
 		markFullness(c, c.Args[1], &d)
 		countReserve(c, c.Args[1], a.estimate, 0)
 		return decisionReply(c, &d)
 	}
-	if refusal := reserveHold(c, &k, name); refusal.IsError() {
+	if refusal := reserveHold(c, &k, &d.Change, name); refusal.IsError() {
 		return refusal
 	}
 	k.apply(c, &d.Change)
 	markFullness(c, c.Args[1], &d)
 	countReserve(c, c.Args[1], a.estimate, d.Units)
 	h = hold{
-		idLen: int64(len(a.id)), first: d.First, units: d.Units, windowMs: a.quotas[0].WindowMs,
+		state: holdOpen, idLen: int64(len(a.id)), score: d.Score, units: d.Units, windowMs: a.quotas[0].WindowMs,
 		limit: d.Limit, remaining: d.Remaining, resetMs: d.ResetAfterMs,
 	}
 	var text [holdBufferSize]byte
@@ -283,11 +300,9 @@ func parseReserve(c *commands.Ctx) (a reserveCall, refusal resp.Value) {
 		return a, refusal
 	}
 	call := limiter.Call{Cost: max(a.estimate, 1)}
-	switch err := limiter.Validate(a.quotas[:], call, c.Settings.RLLogMaxUnits); {
-	case errors.Is(err, limiter.ErrCostLarge):
-		return a, errEstimateLarge
+	switch err := limiter.Validate(a.quotas[:], call); {
 	case err != nil:
-		return a, rlError(c, err)
+		return a, rlError(err)
 	case a.estimate < 1:
 		return a, errEstimate
 	}
@@ -384,28 +399,30 @@ func settleHold(c *commands.Ctx, actual int64) (h hold, found bool, refusal resp
 	var buf [holdBufferSize]byte
 	name := appendHoldName(buf[:0], c.Args[1], c.Args[2])
 	n, h, refusal := findHold(c, name, c.Args[2])
-	if refusal.IsError() || n == nil || h.settled {
+	if refusal.IsError() || n == nil || h.settled() {
 		return h, n != nil, refusal
 	}
 	var k logKey
 	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() {
 		return h, true, refusal
 	}
-	h.settled = true
 	h.excess = max(actual-h.units, 0)
-	if h.excess > limiter.MaxCost {
-		return h, true, errActualLarge
-	}
-	h.released = k.removeNewest(c, h.units-actual, h.first, h.lastScore())
-	below, through := k.heldRanks(c, h.first, h.lastScore())
-	h.counted = int64(through-below) + h.excess
+	h.released = k.removeNewest(c, h.units-actual, h.score, h.last())
+	// Others may have added units to the entry, and RL.REFUND may have taken some.
+	h.counted = min(k.heldUnits(c, h.score, h.last()), h.units-h.released) + h.excess
 	if h.excess > 0 {
 		change, err := limiter.Record(k.log(), c.NowMs, k.expireAtMs, h.windowMs, h.excess)
 		if err != nil {
-			return h, true, rlError(c, err)
+			return h, true, rlError(err)
+		}
+		if k.node != nil { // the key that work makes is never refused: the work is done
+			if refusal := k.makeRoom(c, &change); refusal.IsError() {
+				return h, true, refusal
+			}
 		}
 		k.apply(c, &change)
 	}
+	h.state = holdSettled
 	var text [holdBufferSize]byte
 	line := h.append(text[:0])
 	store.StringOf(n).SetBytes(line)

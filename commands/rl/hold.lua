@@ -4,7 +4,11 @@ local HOLD_NUMBERS = ' (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%-
 
 -- read_hold returns the state of a hold. What it only hands on stays text.
 local function read_hold(_, text)
-  local texts = { match(text, '^hold' .. HOLD_NUMBERS .. ' held$') }
+  local texts = { match(text, '^hold' .. HOLD_NUMBERS .. ' open$') }
+  local held = not texts[1]
+  if held then -- 0.1.0 made a run of plain entries
+    texts = { match(text, '^hold' .. HOLD_NUMBERS .. ' held$') }
+  end
   local settled = not texts[1]
   if settled then
     texts = { match(text, '^hold' .. HOLD_NUMBERS .. ' settled (%-?%d+) (%-?%d+) (%-?%d+)$') }
@@ -20,10 +24,14 @@ local function read_hold(_, text)
   local h = {
     id_length = tonumber(texts[1]), first = tonumber(texts[2]), units = tonumber(texts[3]),
     window = tonumber(texts[4]), limit = texts[5], remaining = texts[6], reset = texts[7],
-    settled = settled, counted = texts[8], excess = texts[9], released = texts[10],
+    held = held and not settled, settled = settled, counted = texts[8], excess = texts[9], released = texts[10],
     begin = match(text, '^(hold[ %-%d]*) %l'),
   }
-  if h.units < 1 or h.units > MAX_COST or h.first < MIN_SCORE or h.first >= MAX_SCORE - h.units or
+  h.last = h.first
+  if h.held then
+    h.last = h.first + (h.units - 1)
+  end
+  if h.units < 1 or h.units >= INEXACT or h.first < MIN_SCORE or h.first >= MAX_SCORE or h.last >= MAX_SCORE or
     h.window < 1 or h.window >= MAX_WINDOW then
     return nil
   end
@@ -64,13 +72,13 @@ local function reserve(keys, args)
   local d = log_decide(k, now, tonumber(args[3]), 0)
   log_commit(k)
   if d[1] > 0 then
-    call('SET', keys[2], format('hold %.0f %.0f %.0f %s %.0f %.0f %.0f held', id_length, k.first, d[1],
+    call('SET', keys[2], format('hold %.0f %.0f %.0f %s %.0f %.0f %.0f open', id_length, k.first, d[1],
       args[2], d[2], d[3], d[5]), 'PXAT', now + tonumber(args[4]))
   end
   return d
 end
 
--- key, hold's key; actual units, length of the id, how many units it may add (nil: MAX_COST).
+-- key, hold's key; actual units, length of the id.
 -- The reply is 0, the units that count, the excess and the units released, or empty without a hold.
 local function settle(keys, args)
   local now, actual = now_ms(), tonumber(args[1])
@@ -88,21 +96,16 @@ local function settle(keys, args)
     return refusal
   end
   local excess = max(actual - h.units, 0)
-  if excess > min(MAX_COST, tonumber(args[3] or MAX_COST)) then
-    return { EXCESS, 0, 0 }
+  local held, released = log_held(k, h.first, h.last), 0
+  if actual < h.units then
+    released = log_remove(k, h.units - actual, h.first, h.last)
   end
-  local last = h.first + (h.units - 1)
-  local below, through = log_held(k, h.first, last)
-  local released = min(h.units - actual, through - below)
-  if released > 0 then
-    log_remove(k, released, h.first, last)
-  else
-    released = 0
-  end
-  local counted = through - below - released + excess
+  -- Others may have added units to the entry, and RL.REFUND may have taken some.
+  local counted = min(held - released, h.units - released) + excess
   if excess > 0 then
-    if not log_record(k, excess) then
-      return { CLOCK, 0, 0 }
+    local code = log_record(k, excess)
+    if code then
+      return { code, 0, 0 }
     end
     log_commit(k)
   end

@@ -1,6 +1,8 @@
 package rl
 
 import (
+	"math"
+
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
@@ -8,13 +10,13 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// The state of LOG is a sorted set with a member for each unit, equal to its score.
+// The state of LOG is a sorted set with a member for each entry: its score, or its score and units; see store/zset/weights.go.
 var logAlgorithm = algorithm{
 	name: "LOG", redisType: "zset", hasType: isZSet, foreignError: errForeignSet,
 	hasState: func(_ *commands.Ctx, n *store.Node) bool { return isUnitLog(store.ZSetOf(n)) },
 	allow:    allowLog,
-	validate: func(c *commands.Ctx, a *allowCall) error {
-		return limiter.Validate(a.quotas[:a.n], a.Call, c.Settings.RLLogMaxUnits)
+	validate: func(_ *commands.Ctx, a *allowCall) error {
+		return limiter.Validate(a.quotas[:a.n], a.Call)
 	},
 	subject: func(c *commands.Ctx, _ *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
 		var k logKey
@@ -47,7 +49,7 @@ var logAlgorithm = algorithm{
 			oldest: resp.Int(set.Oldest() / 1000), newest: resp.Int(set.Newest() / 1000),
 		}
 	},
-	units: func(_ *commands.Ctx, n *store.Node) int64 { return int64(store.ZSetOf(n).Len()) },
+	units: func(_ *commands.Ctx, n *store.Node) int64 { return store.ZSetOf(n).Units() },
 }
 
 func isZSet(n *store.Node) bool { return store.ZSetOf(n) != nil }
@@ -63,13 +65,11 @@ func allowLog(c *commands.Ctx, a *allowCall) (limiter.Decision, resp.Value) {
 	}
 	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, a.quotas[:a.n], a.Call)
 	if err != nil {
-		return d, rlError(c, err)
+		return d, rlError(err)
 	}
 	if d.Units > 0 {
-		if k.node == nil {
-			if refusal := reserve(c, k.name); refusal.IsError() {
-				return d, refusal
-			}
+		if refusal := k.makeRoom(c, &d.Change); refusal.IsError() {
+			return d, refusal
 		}
 		k.apply(c, &d.Change)
 	}
@@ -80,7 +80,7 @@ func allowLog(c *commands.Ctx, a *allowCall) (limiter.Decision, resp.Value) {
 	return d, resp.None
 }
 
-// A logKey is a key that holds a log of units or does not exist yet. Only apply and
+// A logKey is a key that holds a log or does not exist yet. Only apply and
 // removeNewest may change a log: they maintain its expiry and mark watchers.
 type logKey struct {
 	name       []byte
@@ -121,34 +121,60 @@ func (k *logKey) log() limiter.Log {
 	return k.set
 }
 
+// makeRoom is called before apply, when nothing is changed yet. It returns the reply if the key cannot be made,
+// or has rl-log-max-units entries.
+func (k *logKey) makeRoom(c *commands.Ctx, change *limiter.Change) resp.Value {
+	switch {
+	case k.node == nil:
+		return reserve(c, k.name)
+	case int64(k.set.Len()) < c.Settings.RLLogMaxUnits || change.Score == k.set.Newest():
+		return resp.None
+	}
+	kept := zset.ScoreRange{Min: float64(change.DropThrough), MinOpen: true, Max: math.Inf(1)}
+	if int64(k.set.CountByScore(kept)) < c.Settings.RLLogMaxUnits {
+		return resp.None
+	}
+	return errLogFull(c.Settings.RLLogMaxUnits)
+}
+
 func (k *logKey) apply(c *commands.Ctx, change *limiter.Change) {
 	if k.node == nil {
 		k.node, k.set = c.DB.PutZSet(k.name)
 	}
 	dropped := k.set.DropThrough(change.DropThrough)
+	if dropped > 0 {
+		didDrop(c, k.name, 0, change.DropThrough)
+	}
 	emptied := k.set.Len() == 0
-	k.set.AppendRun(change.First, int(change.Units))
+	if !emptied && k.set.Newest() == change.Score {
+		emptied = k.setUnits(c, change.Score, k.set.UnitsOf(change.Score)+change.Units)
+	} else {
+		k.set.Append(change.Score, change.Units)
+		didEntry(c, k.name, k.set, change.Score)
+	}
 	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 	c.DB.ExpireAt(k.node, change.ExpireAtMs)
 	c.DB.Touch(k.node) // not Modified, because the set cannot be empty
-	if c.Group() != nil {
-		if dropped > 0 {
-			didDrop(c, k.name, 0, change.DropThrough)
-		}
-		didUnits(c, k.name, change.First, change.Units)
-		if emptied || change.ExpireAtMs != k.expireAtMs {
-			c.DidExpire(k.name, change.ExpireAtMs)
-		}
+	if emptied || change.ExpireAtMs != k.expireAtMs {
+		c.DidExpire(k.name, change.ExpireAtMs)
 	}
 	k.expireAtMs = change.ExpireAtMs
+}
+
+// setUnits changes the units of an entry, to at least 1, and records that its member was replaced. It reports
+// whether it was the only one: then the key has lost its expiry where the record is carried out.
+func (k *logKey) setUnits(c *commands.Ctx, score, units int64) (only bool) {
+	didRemoveEntry(c, k.name, k.set, score)
+	k.set.SetUnits(score, units)
+	didEntry(c, k.name, k.set, score)
+	return k.set.Len() == 1
 }
 
 // removeNewest removes the newest n of the units with scores from first to last that
 // still count for some window, and returns their number. The key's retention does not
 // change.
 func (k *logKey) removeNewest(c *commands.Ctx, n, first, last int64) (removed int64) {
-	below, through := k.heldRanks(c, first, last)
-	removed = min(n, int64(through-below))
+	removed = min(n, k.heldUnits(c, first, last))
 	if removed <= 0 {
 		return 0
 	}
@@ -156,17 +182,31 @@ func (k *logKey) removeNewest(c *commands.Ctx, n, first, last int64) (removed in
 	if k.expireAtMs != 0 {
 		keepMs = limiter.Keep(k.set, c.NowMs, k.expireAtMs, 0)
 	}
-	first, last = k.set.UnitAt(through-int(removed)), k.set.UnitAt(through-1)
-	k.set.RemoveByRank(through-int(removed), through)
+	through := k.set.Units() - k.set.UnitsAfter(last)
+	first, last = k.set.UnitAt(through-removed), k.set.UnitAt(through-1)
+	rest := k.set.UnitsAfter(first-1) - (k.set.Units() - through) - removed // what stays of the first entry
+	emptied := false
+	if rest > 0 {
+		emptied = k.setUnits(c, first, rest)
+		first++
+	}
+	if first <= last {
+		removes := zset.ScoreRange{Min: float64(first), Max: float64(last)}
+		switch k.set.CountByScore(removes) {
+		case k.set.Len():
+		case 1:
+			didRemoveEntry(c, k.name, k.set, last)
+		default:
+			didDrop(c, k.name, first, last)
+		}
+		k.set.RemoveByScore(removes)
+	}
 	if k.set.Len() == 0 {
 		c.DidCall("DEL", k.name)
-	} else {
-		didDrop(c, k.name, first, last)
-		if at := limiter.ExpireAt(k.set.Newest(), keepMs); k.expireAtMs != 0 && k.expireAtMs != at {
-			k.expireAtMs = at
-			c.DB.ExpireAt(k.node, at)
-			c.DidExpire(k.name, at)
-		}
+	} else if at := limiter.ExpireAt(k.set.Newest(), keepMs); k.expireAtMs != 0 && (emptied || k.expireAtMs != at) {
+		k.expireAtMs = at
+		c.DB.ExpireAt(k.node, at)
+		c.DidExpire(k.name, at)
 	}
 	c.DB.Modified(k.node)
 	if k.set.Len() == 0 {
@@ -175,18 +215,17 @@ func (k *logKey) removeNewest(c *commands.Ctx, n, first, last int64) (removed in
 	return removed
 }
 
-// heldRanks returns the ranks, from below up to but not including through, of the
-// units with scores from first to last that still count for some window.
-func (k *logKey) heldRanks(c *commands.Ctx, first, last int64) (below, through int) {
+// heldUnits returns the number of the units with scores from first to last that still count for some window.
+func (k *logKey) heldUnits(c *commands.Ctx, first, last int64) int64 {
 	if k.set == nil {
-		return 0, 0
+		return 0
 	}
 	if k.expireAtMs != 0 {
 		keepMs := limiter.Keep(k.set, c.NowMs, k.expireAtMs, 0)
 		first = max(first, limiter.DropThrough(c.NowMs, keepMs)+1)
 	}
 	if first > last {
-		return 0, 0
+		return 0
 	}
-	return k.set.Len() - k.set.CountAfter(first-1), k.set.Len() - k.set.CountAfter(last)
+	return k.set.UnitsAfter(first-1) - k.set.UnitsAfter(last)
 }

@@ -1,35 +1,84 @@
--- LOG: a sorted set with a member for each unit, equal to its score. A call reads the two
--- ends of the set, its size, and per window one count and one unit: O(log n). The units
--- that the callers of one call are granted are consecutive, so they stay two numbers until
--- they are written together.
+-- LOG: a sorted set with a member for each entry, which is its score or, from some score on,
+-- the score, a colon and units. If the newest entry is plain, all are: then a call reads the
+-- two ends of the set, its size, and per window one count and one unit: O(log n). Otherwise
+-- it reads all entries, of which there may be MAX_WEIGHTED. What the callers of one call are
+-- granted is written together.
 
--- log_end returns the score of rank 0 or -1 of a sorted set that is a log, nil if the
--- key does not exist, and false if it holds something else.
+local MAX_WEIGHTED = 100000
+local CHUNK = 1000 -- most members in a ZADD: unpack has a bound
+
+-- log_entry returns the score and the units of an entry with a member and a score, and
+-- whether it has the weighted form, or false for any other.
+local function log_entry(member, text)
+  local score = tonumber(text)
+  if score < MIN_SCORE or score >= MAX_SCORE then
+    return false
+  end
+  local plain = format('%.0f', score)
+  if member == plain and tonumber(member) == score then
+    return score, 1, false
+  end
+  local head, units = match(member, '^(%d+):([1-9]%d*)$')
+  if head ~= plain or tonumber(head) ~= score or #units > 16 or tonumber(units) >= INEXACT then
+    return false
+  end
+  return score, tonumber(units), true
+end
+
+-- log_end returns log_entry for the member of rank 0 or -1 of a sorted set, nil if the key
+-- does not exist, and the member.
 local function log_end(key, rank)
   local unit = try('ZRANGE', key, rank, rank, 'WITHSCORES')
   if unit.err then
     only_wrong_type(unit)
     return false
-  end
-  local member = unit[1]
-  if not member then
+  elseif not unit[1] then
     return nil
   end
-  local score = tonumber(unit[2])
-  if score < MIN_SCORE or score >= MAX_SCORE or tonumber(member) ~= score or
-    format('%.0f', score) ~= member then
-    return false
-  end
-  return score
+  local score, units, weighted = log_entry(unit[1], unit[2])
+  return score, units, weighted, unit[1]
 end
 
-local CHUNK = 1000 -- units in a ZADD: unpack has a bound
+-- log_load reads all entries. k.after[i] is how many units the i-th and those after it have.
+-- It returns the reply that refuses the key, if any.
+local function log_load(k)
+  if k.stored > MAX_WEIGHTED then
+    return { ENTRIES, 0, 0 }
+  end
+  local members = call('ZRANGE', k.key, 0, -1)
+  local scores, units, after, sum = {}, {}, {}, 0
+  for i = #members, 1, -1 do
+    local score, n = match(members[i], '^(%d+):?(%d*)$')
+    if not score then
+      return foreign('zset')
+    end
+    n = n == '' and 1 or tonumber(n)
+    sum = sum + n
+    scores[i], units[i], after[i] = tonumber(score), n, sum
+  end
+  after[#members + 1] = 0
+  k.scores, k.units, k.after = scores, units, after
+end
+
+-- log_index returns the first entry that was read with at least a score.
+local function log_index(k, score)
+  local low, high = 1, #k.scores + 1
+  while low < high do
+    local middle = floor((low + high) / 2)
+    if k.scores[middle] < score then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  return low
+end
 
 -- log_open returns a log at an instant, or the reply that refuses the key.
 local function log_open(key, now, quotas)
   local k = {
     key = key, now = now, quotas = quotas, counts = {}, held = 0, expire = 0, old_expire = 0,
-    pending = 0, longest = 0,
+    pending = 0, longest = 0, grants = {},
   }
   for _, q in ipairs(quotas) do
     k.longest = max(k.longest, q.window)
@@ -38,20 +87,36 @@ local function log_open(key, now, quotas)
   if oldest == nil then
     return k
   end
-  local newest = oldest and log_end(key, -1)
+  local newest, units, weighted, member = nil, nil, nil, nil
+  if oldest then
+    newest, units, weighted, member = log_end(key, -1)
+  end
   if not newest then
     return nil, wrong_state(key)
   end
   k.stored = call('ZCARD', key)
   k.stored_oldest, k.stored_newest = oldest, newest
+  k.newest_units, k.newest_member, k.weighted = units, member, weighted
+  local refusal = weighted and log_load(k)
+  if refusal then
+    return nil, refusal
+  end
   k.expire = max(0, expiry(key))
   k.old_expire = k.expire
   if k.expire > 0 and now > k.expire then
     k.expired = true
   else
-    k.held, k.oldest, k.newest = k.stored, oldest, newest
+    k.held, k.oldest, k.newest = weighted and k.after[1] or k.stored, oldest, newest
   end
   return k
+end
+
+-- log_after returns how many units in the key have at least a score.
+local function log_after(k, score)
+  if k.weighted then
+    return k.after[log_index(k, score)]
+  end
+  return call('ZCOUNT', k.key, score, '+inf')
 end
 
 -- log_stored returns how many of the units in the key count in a window.
@@ -64,7 +129,7 @@ local function log_stored(k, window)
   end
   local n = k.counts[window]
   if not n then
-    n = call('ZCOUNT', k.key, from, '+inf')
+    n = log_after(k, from)
     k.counts[window] = n
   end
   return n
@@ -74,55 +139,88 @@ end
 local function log_unit(k, window, n)
   local stored = log_stored(k, window)
   if n > stored then
-    return k.first + (n - stored - 1)
+    return k.first
   end
   local rank = k.held - stored + n - 1
   if rank == 0 then
     return k.oldest
   elseif rank == k.held - 1 then
     return k.stored_newest
+  elseif not k.weighted then
+    return tonumber(call('ZRANGE', k.key, rank, rank)[1])
   end
-  return tonumber(call('ZRANGE', k.key, rank, rank)[1])
+  local low, high = 1, #k.scores -- the last entry that has more than left units behind its own
+  local left = stored - n
+  while low < high do
+    local middle = floor((low + high + 1) / 2)
+    if k.after[middle] > left then
+      low = middle
+    else
+      high = middle - 1
+    end
+  end
+  return k.scores[low]
 end
 
 local function log_wait(k, score, window)
   return until_gone(floor(score / 1000) - k.now + window, k.now, k.expire)
 end
 
--- log_run returns the scores of new units, or nil if the clock is outside of what a log
--- can hold.
-local function log_run(k, units)
-  local first = k.now * 1000
-  if k.newest then
-    first = max(first, k.newest + 1)
+-- log_keep returns how long a unit is held after its own millisecond, for the longest of
+-- some windows.
+local function log_keep(k, longest)
+  if k.held > 0 and k.expire > 0 then
+    return max(longest, k.expire - floor(k.stored_newest / 1000))
   end
-  local last = first + (units - 1)
-  if first < MIN_SCORE or last >= MAX_SCORE then
-    return nil
-  end
-  return first, last
+  return longest
 end
 
--- log_record counts units without checking a limit. It reports whether it could.
-local function log_record(k, units)
-  local first, last = log_run(k, units)
-  if not first then
-    return false
+-- log_place returns the score of the entry for units, or nil and the code of a reply: a new
+-- one, or the newest if its millisecond has no score left.
+local function log_place(k, units)
+  local score = k.now * 1000
+  if k.newest and score <= k.newest then
+    score = k.newest + 1
+    if score % 1000 == 0 then
+      score = k.newest
+    end
   end
-  local keep = k.longest
-  if k.newest and k.expire > 0 then
-    keep = max(keep, k.expire - floor(k.newest / 1000))
-  end
-  if k.pending == 0 then
-    k.first = first
-    k.drop = (k.now - keep + 1) * 1000 - 1
+  if not k.drop then
+    k.keep = log_keep(k, k.longest)
+    k.drop = (k.now - k.keep + 1) * 1000 - 1
     if k.expired then
       k.drop = max(k.drop, k.stored_newest)
     end
   end
-  k.pending, k.newest = k.pending + units, last
-  k.expire = floor(last / 1000) + keep
-  return true
+  if score < MIN_SCORE or score >= MAX_SCORE then
+    return nil, CLOCK
+  elseif units > INEXACT - 1 - k.held - k.pending then
+    local kept = k.weighted and k.held > 0 and log_after(k, k.drop + 1) or 0
+    if units > INEXACT - 1 - kept - k.pending then
+      return nil, SUM
+    end
+  end
+  return score
+end
+
+-- log_record counts units without checking a limit. It returns the code of a reply if it
+-- could not.
+local function log_record(k, units)
+  local score, code = log_place(k, units)
+  if not score then
+    return code
+  end
+  local grants = k.grants
+  if score ~= k.newest then
+    grants[#grants + 1] = { score, units }
+    k.first = k.first or score
+  elseif #grants > 0 then
+    grants[#grants][2] = grants[#grants][2] + units
+  else
+    k.merged, k.first = units + (k.merged or 0), score
+  end
+  k.pending, k.newest = k.pending + units, score
+  k.expire = floor(score / 1000) + k.keep
 end
 
 -- log_decide answers one caller under all quotas of the log.
@@ -151,15 +249,17 @@ local function log_decide(k, _, cost, flags)
     reset = log_wait(k, k.newest, window)
   end
   if allowed > 0 then
-    if has(flags, PEEK) then
-      if not log_run(k, allowed) then
-        return { CLOCK, 0, 0, 0, 0, 0, 0, 0 }
-      end
-    elseif log_record(k, allowed) then
+    local peek, _, code = has(flags, PEEK), nil, nil
+    if peek then
+      _, code = log_place(k, allowed)
+    else
+      code = log_record(k, allowed)
+    end
+    if code then
+      return { code, 0, 0, 0, 0, 0, 0, 0 }
+    elseif not peek then
       used, remaining = used + allowed, remaining - allowed
       reset = floor(k.newest / 1000) - k.now + window
-    else
-      return { CLOCK, 0, 0, 0, 0, 0, 0, 0 }
     end
   end
   if has(flags, FULL) then
@@ -171,20 +271,9 @@ local function log_decide(k, _, cost, flags)
   return { allowed, binding.limit, remaining, retry, reset, next_after, used, window }
 end
 
--- log_add adds the units between two scores.
-local function log_add(key, score, last)
-  while score <= last do
-    local units, n = {}, 0
-    for unit = score, min(score + CHUNK - 1, last) do
-      units[n + 1], units[n + 2] = unit, unit
-      n = n + 2
-    end
-    call('ZADD', key, unpack(units))
-    score = score + CHUNK
-  end
-end
+local function weighted_member(score, units) return format('%.0f:%.0f', score, units) end
 
--- log_commit writes what the callers were granted.
+-- log_commit writes what the callers were granted. There are never as many as CHUNK.
 local function log_commit(k)
   if k.pending == 0 then
     return
@@ -194,49 +283,73 @@ local function log_commit(k)
     call('ZREMRANGEBYSCORE', key, '-inf', k.drop)
     emptied = k.drop >= k.stored_newest
   end
-  log_add(key, k.first, k.newest)
+  local weighted, words = k.weighted and not emptied, {}
+  if k.merged then
+    call('ZREM', key, k.newest_member)
+    words = { k.first, weighted_member(k.first, k.newest_units + k.merged) }
+    emptied = true -- it may have been the only one
+  end
+  for _, grant in ipairs(k.grants) do
+    local score, units = grant[1], grant[2]
+    weighted = weighted or units > 1
+    words[#words + 1] = score
+    words[#words + 1] = weighted and weighted_member(score, units) or score
+  end
+  call('ZADD', key, unpack(words))
   if emptied or k.expire ~= k.old_expire then
     call('PEXPIREAT', key, k.expire)
   end
 end
 
--- log_keep returns how long the key's expiry holds a unit after its own millisecond.
-local function log_keep(k)
-  if k.held > 0 and k.expire > 0 then
-    return max(0, k.expire - floor(k.stored_newest / 1000))
+-- log_from returns a score, or the first that still counts for some window if that is above.
+local function log_from(k, first)
+  if k.expire > 0 then
+    first = max(first, (k.now - log_keep(k, 0) + 1) * 1000)
   end
-  return 0
+  return first
 end
 
--- log_held returns the ranks, from the first up to but not including the second, of the
--- units between two scores that still count for some window.
+-- log_held returns how many units between two scores still count for some window.
 local function log_held(k, first, last)
-  if not k.stored then
-    return 0, 0
+  first = log_from(k, first)
+  if not k.stored or first > last then
+    return 0
   end
-  if k.expire > 0 then
-    first = max(first, (k.now - log_keep(k) + 1) * 1000)
-  end
-  if first > last then
-    return 0, 0
-  end
-  return k.stored - call('ZCOUNT', k.key, first, '+inf'), k.stored - call('ZCOUNT', k.key, last + 1, '+inf')
+  return log_after(k, first) - log_after(k, last + 1)
 end
 
 -- log_remove removes the newest n of those units and returns their number. The key's
--- retention does not change.
+-- retention does not change. Nothing else may be asked of k afterwards.
 local function log_remove(k, n, first, last)
-  local below, through = log_held(k, first, last)
-  local removed = min(n, through - below)
+  local removed = min(n, log_held(k, first, last))
   if removed <= 0 then
     return 0
   end
-  local keep = log_keep(k)
-  call('ZREMRANGEBYRANK', k.key, through - removed, through - 1)
-  if k.expire > 0 and removed < k.stored then
-    local at = floor(tonumber(call('ZRANGE', k.key, -1, -1)[1]) / 1000) + keep
-    if at ~= k.expire then
-      call('PEXPIREAT', k.key, at)
+  local key, keep, gone = k.key, log_keep(k, 0), false
+  if k.weighted then
+    local left, i = removed, log_index(k, last + 1) - 1
+    local highest = k.scores[i]
+    while i > 0 and left >= k.units[i] do
+      left, i = left - k.units[i], i - 1
+    end
+    if k.scores[i + 1] and k.scores[i + 1] <= highest then
+      call('ZREMRANGEBYSCORE', key, k.scores[i + 1], highest)
+    end
+    if left > 0 then
+      local score = k.scores[i]
+      call('ZREMRANGEBYSCORE', key, score, score)
+      call('ZADD', key, score, weighted_member(score, k.units[i] - left))
+      gone = true -- it may have been the only one
+    end
+  else
+    local through = k.stored - call('ZCOUNT', key, last + 1, '+inf')
+    call('ZREMRANGEBYRANK', key, through - removed, through - 1)
+  end
+  local newest = call('ZRANGE', key, -1, -1, 'WITHSCORES')[2]
+  if k.expire > 0 and newest then
+    local at = floor(tonumber(newest) / 1000) + keep
+    if gone or at ~= k.expire then
+      call('PEXPIREAT', key, at)
     end
   end
   return removed
@@ -276,7 +389,7 @@ local function mallow(keys, args)
     end
     local d = log_decide(k, now, cost, PEEK)
     if d[1] < 0 then
-      return { CLOCK, 0, 0 }
+      return { d[1], 0, 0 }
     end
     local binds = not binding
     if binds then
@@ -308,14 +421,17 @@ algorithms[#algorithms + 1] = {
   type = 'zset', read = function(key) return log_end(key, 0) and log_end(key, -1) end,
   name = 'log', allow = allow_log,
   refund = function(key, now, n)
-    local k = log_open(key, now, {})
-    return { log_remove(k, n, MIN_SCORE, MAX_SCORE - 1) }
+    local k, refusal = log_open(key, now, {})
+    return refusal or { log_remove(k, n, MIN_SCORE, MAX_SCORE - 1) }
   end,
   info = function(key, now)
     local k = log_open(key, now, {})
+    if not k then
+      return { false, false, false }
+    end
     local keep = MAX_WINDOW
     if k.expire > 0 then
-      keep = log_keep(k)
+      keep = log_keep(k, 0)
     end
     return { log_stored(k, keep), floor(k.stored_oldest / 1000), floor(k.stored_newest / 1000) }
   end,

@@ -22,7 +22,7 @@ func rlMallow(c *commands.Ctx) resp.Value {
 	var binding limiter.Decision
 	index, creates := 0, false
 	for i := 0; i < len(triples); i += 3 {
-		d, created, refusal := decideKey(c, triples[i:i+3], peek)
+		d, created, refusal := decideKey(c, triples[i:i+3], peek, !call.Peek)
 		if refusal.IsError() {
 			return refusal
 		}
@@ -38,7 +38,7 @@ func rlMallow(c *commands.Ctx) resp.Value {
 			}
 		}
 		for i := 0; i < len(triples); i += 3 {
-			d, _, refusal := decideKey(c, triples[i:i+3], call)
+			d, _, refusal := decideKey(c, triples[i:i+3], call, false)
 			if refusal.IsError() || d.Units == 0 {
 				panic("rl: RL.MALLOW: a key denied what it had admitted")
 			}
@@ -54,9 +54,9 @@ func rlMallow(c *commands.Ctx) resp.Value {
 }
 
 // decideKey decides the call for one key and records what was admitted. created says that the key did not
-// exist.
+// exist. follows says that a peek will be followed by the call itself, which the key must have room for.
 func decideKey(
-	c *commands.Ctx, triple [][]byte, call limiter.Call,
+	c *commands.Ctx, triple [][]byte, call limiter.Call, follows bool,
 ) (d limiter.Decision, created bool, refusal resp.Value) {
 	var quotas [1]limiter.Quota
 	if quotas[0], refusal = parseQuota(c, triple[1], triple[2]); refusal.IsError() {
@@ -68,9 +68,18 @@ func decideKey(
 	}
 	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
 	if err != nil {
-		return d, false, rlError(c, err)
+		return d, false, rlError(err)
 	}
 	created = k.node == nil
+	if follows && d.Allowed > 0 && !created && int64(k.set.Len()) >= c.Settings.RLLogMaxUnits {
+		change, err := limiter.Record(k.log(), c.NowMs, k.expireAtMs, quotas[0].WindowMs, d.Allowed)
+		if err != nil {
+			return d, false, rlError(err)
+		}
+		if refusal := k.makeRoom(c, &change); refusal.IsError() {
+			return d, false, refusal
+		}
+	}
 	if d.Units > 0 {
 		k.apply(c, &d.Change)
 	}
@@ -102,8 +111,8 @@ func parseMallow(c *commands.Ctx) (triples [][]byte, call limiter.Call, refusal 
 		if quotas[0], refusal = parseQuota(c, triples[i+1], triples[i+2]); refusal.IsError() {
 			return nil, call, refusal
 		}
-		if err := limiter.Validate(quotas[:], a.Call, c.Settings.RLLogMaxUnits); err != nil {
-			return nil, call, rlError(c, err)
+		if err := limiter.Validate(quotas[:], a.Call); err != nil {
+			return nil, call, rlError(err)
 		}
 	}
 	if name := duplicate(triples, 3); name != nil {

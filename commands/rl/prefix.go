@@ -2,6 +2,7 @@ package rl
 
 import (
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -29,13 +30,11 @@ func refuseKey(c *commands.Ctx, full *store.Prefix) resp.Value {
 	return prefixFull(full)
 }
 
-// reserveHold is reserve for the two keys of RL.RESERVE. The hold does not exist, the log
+// reserveHold is makeRoom for the two keys of RL.RESERVE. The hold does not exist, the log
 // may.
-func reserveHold(c *commands.Ctx, k *logKey, hold []byte) resp.Value {
-	if k.node == nil {
-		if refusal := reserve(c, k.name); refusal.IsError() {
-			return refusal
-		}
+func reserveHold(c *commands.Ctx, k *logKey, change *limiter.Change, hold []byte) resp.Value {
+	if refusal := k.makeRoom(c, change); refusal.IsError() {
+		return refusal
 	}
 	refusal := reserve(c, hold)
 	if refusal.IsError() && k.node == nil {

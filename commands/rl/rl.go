@@ -8,7 +8,6 @@ package rl
 import (
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
@@ -34,11 +33,7 @@ func decisionReply(c *commands.Ctx, d *limiter.Decision) resp.Value {
 		resp.Int(d.RetryAfterMs), resp.Int(d.ResetAfterMs))...)
 }
 
-func rlError(c *commands.Ctx, err error) resp.Value {
-	if errors.Is(err, limiter.ErrLimitUnits) {
-		return resp.Error("ERR limit must be at most rl-log-max-units (" +
-			strconv.FormatInt(c.Settings.RLLogMaxUnits, 10) + ")" + insteadOfLog)
-	}
+func rlError(err error) resp.Value {
 	for _, row := range rlErrors {
 		if errors.Is(err, row.err) {
 			return row.reply

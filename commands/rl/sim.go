@@ -26,8 +26,8 @@ const MaxSim = 10_000
 
 // RL.SIM key limit window [limit window ...] [ALGO algorithm] FROM KEY | TRACE n
 //
-// FROM KEY replays the newest n units of the key's log as calls of cost 1, in the millisecond
-// that each stands for. FROM TRACE replays the last n calls that RL.TRACE has recorded. The
+// FROM KEY replays the newest n entries of the key's log as calls, in the millisecond that each
+// stands for and with its units as the cost. FROM TRACE replays the last n calls that RL.TRACE has recorded. The
 // replay begins with an empty key and changes nothing. The reply is a map, see simReply.
 func rlSim(c *commands.Ctx) resp.Value {
 	source := c.Args[len(c.Args)-3:]
@@ -52,7 +52,7 @@ func rlSim(c *commands.Ctx) resp.Value {
 	var t Trace
 	if fromKey {
 		var refusal resp.Value
-		if t, refusal = heldUnits(c, n); refusal.IsError() {
+		if t, refusal = heldCalls(c, n); refusal.IsError() {
 			return refusal
 		}
 	} else if session(c).Tracer != nil {
@@ -63,15 +63,15 @@ func rlSim(c *commands.Ctx) resp.Value {
 	if !ok {
 		return errNoTrace
 	}
-	s := replay(&a, c.Settings.RLLogMaxUnits, t.Decisions)
+	s := replay(&a, t.Decisions)
 	return simReply(c, &s, &t, fromKey)
 }
 
 // simulatesTrace reports whether a call of RL.SIM is about a trace, and no key.
 func simulatesTrace(args [][]byte) bool { return commands.EqualFold(args[len(args)-2], "trace") }
 
-// heldUnits returns the newest n units of the call's key as a trace.
-func heldUnits(c *commands.Ctx, n int64) (t Trace, refusal resp.Value) {
+// heldCalls returns the newest n entries of the call's key as a trace.
+func heldCalls(c *commands.Ctx, n int64) (t Trace, refusal resp.Value) {
 	var k logKey
 	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() || k.node == nil {
 		return t, refusal
@@ -79,9 +79,10 @@ func heldUnits(c *commands.Ctx, n int64) (t Trace, refusal resp.Value) {
 	first := max(k.set.Len()-int(n), 0)
 	t.Lost = int64(first)
 	t.Decisions = make([]TracedDecision, 0, k.set.Len()-first)
-	for rank := first; rank < k.set.Len(); rank++ {
-		t.Decisions = append(t.Decisions, TracedDecision{k.set.UnitAt(rank) / 1000, 1, false, 1})
-	}
+	k.set.Ascend(first, func(e zset.Entry) bool {
+		t.Decisions = append(t.Decisions, TracedDecision{e.Number() / 1000, e.Units(), false, e.Units()})
+		return true
+	})
 	return t, resp.None
 }
 
@@ -96,13 +97,13 @@ type simulation struct {
 
 // replay answers the calls of a trace under the quotas and the algorithm of a, beginning
 // with an empty key.
-func replay(a *allowCall, maxUnits int64, trace []TracedDecision) (s simulation) {
+func replay(a *allowCall, trace []TracedDecision) (s simulation) {
 	k := newSimKey(a)
 	for i := range trace {
 		t := &trace[i]
 		call := limiter.Call{Cost: t.Cost, AtMost: t.AtMost}
 		d := limiter.Decision{RetryAfterMs: -1}
-		if k.state != nil || limiter.Validate(a.quotas[:a.n], call, maxUnits) == nil {
+		if k.state != nil || limiter.Validate(a.quotas[:a.n], call) == nil {
 			d = k.decide(a, t.NowMs, call)
 		}
 		switch {
@@ -169,7 +170,7 @@ func (k *simKey) decideLog(a *allowCall, nowMs int64, call limiter.Call) limiter
 			k.set = &zset.Set{}
 		}
 		k.set.DropThrough(d.DropThrough)
-		k.set.AppendRun(d.First, int(d.Units))
+		k.set.AddUnits(d.Score, d.Units)
 		k.expireAtMs = d.ExpireAtMs
 	}
 	return d

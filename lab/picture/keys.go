@@ -29,7 +29,7 @@ var algorithms = []struct {
 
 var one = limiter.Call{Cost: 1}
 
-// logKey is a log as a slice of scores.
+// logKey is a log of entries of one unit, as a slice of scores.
 type logKey struct {
 	scores     []int64
 	expireAtMs int64
@@ -41,22 +41,21 @@ func (k *logKey) admit(nowMs int64, q limiter.Quota) int64 {
 		panic(err) // an instant that a log cannot hold: the picture's are constants
 	}
 	if d.Units > 0 {
-		k.scores = k.scores[len(k.scores)-k.CountAfter(d.DropThrough):]
-		for i := range d.Units {
-			k.scores = append(k.scores, d.First+i)
-		}
+		k.scores = k.scores[k.Units()-k.UnitsAfter(d.DropThrough):]
+		k.scores = append(k.scores, d.Score)
 		k.expireAtMs = d.ExpireAtMs
 	}
 	return d.Units
 }
 
-func (k *logKey) Len() int              { return len(k.scores) }
-func (k *logKey) UnitAt(rank int) int64 { return k.scores[rank] }
-func (k *logKey) Oldest() int64         { return k.scores[0] }
-func (k *logKey) Newest() int64         { return k.scores[len(k.scores)-1] }
-func (k *logKey) CountAfter(score int64) int {
+func (k *logKey) Len() int                { return len(k.scores) }
+func (k *logKey) Units() int64            { return int64(len(k.scores)) }
+func (k *logKey) UnitAt(rank int64) int64 { return k.scores[rank] }
+func (k *logKey) Oldest() int64           { return k.scores[0] }
+func (k *logKey) Newest() int64           { return k.scores[len(k.scores)-1] }
+func (k *logKey) UnitsAfter(score int64) int64 {
 	rank, _ := slices.BinarySearch(k.scores, score+1)
-	return len(k.scores) - rank
+	return int64(len(k.scores) - rank)
 }
 
 type bucketsKey struct {

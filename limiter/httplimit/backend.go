@@ -52,38 +52,17 @@ func (d *Decision) never() bool { return d.RetryAfter < 0 || d.RetryAfter == Nev
 //	func(ctx context.Context, args ...any) (any, error) { return client.Do(ctx, args...).Result() }
 //
 // zlimit.Limiter.Do is one too, but inprocess.Backend avoids a session for each request.
-//
-// Check knows the bounds that a server has unless its rl-log-max-units is raised. If it is,
-// BackendFunc(commands.Allow) is a Backend without Check.
 type Commands func(ctx context.Context, args ...any) (any, error)
 
-// The bounds of RL.ALLOW.
-const (
-	maxUnits     = 16_777_216 // unless rl-log-max-units says otherwise
-	maxCost      = 1_000_000
-	unitsPerMs   = 1000
-	windowsBelow = 36_525 * 24 * time.Hour // a hundred years
-)
+// windowsBelow is what a window of RL.ALLOW is below: a hundred years.
+const windowsBelow = 36_525 * 24 * time.Hour
 
-// Errors of Check.
-var (
-	errMaxUnits = fmt.Errorf("%w: Limit is above 16,777,216, the rl-log-max-units of a server", ErrQuota)
-	errRate     = fmt.Errorf("%w: Limit is above 1,000 for each millisecond of Window", ErrQuota)
-	errCentury  = fmt.Errorf("%w: Window is not below a hundred years", ErrQuota)
-	errMaxCost  = fmt.Errorf("%w: Cost is above 1,000,000", ErrQuota)
-)
+var errCentury = fmt.Errorf("%w: Window is not below a hundred years", ErrQuota)
 
 // Check returns an error for a quota that RL.ALLOW refuses.
 func (Commands) Check(q Quota) error {
-	switch {
-	case q.Window >= windowsBelow:
+	if q.Window >= windowsBelow {
 		return errCentury
-	case q.Limit > maxUnits:
-		return errMaxUnits
-	case q.Limit > q.Window.Milliseconds()*unitsPerMs:
-		return errRate
-	case q.Cost > maxCost:
-		return errMaxCost
 	}
 	return nil
 }

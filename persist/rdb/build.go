@@ -1,11 +1,11 @@
 package rdb
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/store/decimal"
 	"github.com/zlimit/zlimit/store/hash"
 	"github.com/zlimit/zlimit/store/list"
 	"github.com/zlimit/zlimit/store/set"
@@ -78,11 +78,12 @@ func addToSet(b *builder, elem []byte) error {
 	return nil
 }
 
-// A zsetBuilder collects the units of a log, which may come in any order, and builds
+// A zsetBuilder collects the entries of a log, which may come in any order, and builds
 // the set once it has all: a log grows cheaply only at its end. It builds the set at
-// the first member that is not the decimal of its score.
+// the first member of another form.
 type zsetBuilder struct {
-	units    []int64
+	units    []int64         // scores of plain entries
+	weighted []weightedEntry // the others
 	set      *zset.Set
 	negative []string // members with score -0, as far as they may matter
 }
@@ -101,9 +102,13 @@ func (z *zsetBuilder) add(member string, score float64) error {
 		return corrupt(badScore)
 	}
 	if z.set == nil {
-		n, ok := decimal.Parse(bytesOf(member))
-		if ok && n >= -maxUnit && n <= maxUnit && float64(n) == score && (n != 0 || !math.Signbit(score)) {
-			z.units = append(z.units, n)
+		n, units, ok := zset.ParseMember(bytesOf(member))
+		if ok && float64(n) == score && (n != 0 || !math.Signbit(score)) {
+			if units == 0 {
+				z.units = append(z.units, n)
+			} else {
+				z.weighted = append(z.weighted, weightedEntry{n, units})
+			}
 			return nil
 		}
 		if err := z.flushUnits(); err != nil {
@@ -134,10 +139,33 @@ func (z *zsetBuilder) flushUnits() error {
 		z.set.AppendRun(z.units[i], n)
 		i += n
 	}
+	if err := z.flushWeighted(); err != nil {
+		return err
+	}
 	const keep = 1 << 16
 	if z.units = z.units[:0]; cap(z.units) > keep {
 		z.units = nil
 	}
+	return nil
+}
+
+// A weightedEntry is an entry of a log whose member has its units.
+type weightedEntry struct{ score, units int64 }
+
+// flushWeighted adds the weighted entries behind the plain ones. If they are no log, Add makes a tree of the
+// set, as for any members.
+func (z *zsetBuilder) flushWeighted() error {
+	slices.SortFunc(z.weighted, func(a, b weightedEntry) int {
+		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.units, b.units))
+	})
+	var member []byte
+	for _, e := range z.weighted {
+		member = zset.AppendMember(member[:0], e.score, e.units)
+		if _, existed := z.set.Add(member, float64(e.score)); existed {
+			return corrupt(badDuplicate)
+		}
+	}
+	z.weighted = nil
 	return nil
 }
 

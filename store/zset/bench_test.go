@@ -78,20 +78,20 @@ func BenchmarkSlide(b *testing.B) {
 // BenchmarkDenied measures the queries of a denied call: how many units are left of a window whose oldest
 // have just expired, and when the next one expires.
 func BenchmarkDenied(b *testing.B) {
-	overLogs(b, func(s *Set, n, _ int) { s.UnitAt(n - s.CountAfter(s.Oldest()+2*gap)) })
+	overLogs(b, func(s *Set, n, _ int) { s.UnitAt(int64(n) - s.UnitsAfter(s.Oldest()+2*gap)) })
 }
 
-func BenchmarkCountAfter(b *testing.B) {
-	overLogs(b, func(s *Set, _, i int) { s.CountAfter(s.Oldest() + int64(i)*7919%(s.Newest()-s.Oldest())) })
+func BenchmarkUnitsAfter(b *testing.B) {
+	overLogs(b, func(s *Set, _, i int) { s.UnitsAfter(s.Oldest() + int64(i)*7919%(s.Newest()-s.Oldest())) })
 }
 
 func BenchmarkUnitAt(b *testing.B) {
-	overLogs(b, func(s *Set, n, i int) { s.UnitAt(i * 7919 % n) })
+	overLogs(b, func(s *Set, n, i int) { s.UnitAt(int64(i * 7919 % n)) })
 }
 
 // BenchmarkLateArrival adds units that are a little late, as from clients whose clocks differ.
 func BenchmarkLateArrival(b *testing.B) {
-	var member [maxDigits + 3]byte
+	var member [maxMember]byte
 	overLogs(b, func(s *Set, _, i int) {
 		v := s.Newest() - int64(i)*7919%(20*gap)
 		m := numberEntry(v).AppendMember(member[:0])
@@ -294,6 +294,22 @@ func BenchmarkRemoveMany(b *testing.B) {
 				b.StartTimer()
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/5000, "ns/member")
+		})
+	}
+}
+
+// BenchmarkWeighted measures a limiter's call of several units on a log of n entries: drop one, append one,
+// count a part.
+func BenchmarkWeighted(b *testing.B) {
+	for _, n := range []int{10, 1000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := weightedLog(n)()
+			b.ReportMetric(float64(s.Memory())/float64(n), "B/entry")
+			for b.Loop() {
+				s.DropThrough(s.Oldest())
+				s.Append(s.Newest()+gap, 700)
+				s.UnitsAfter(s.Oldest() + 2*gap)
+			}
 		})
 	}
 }

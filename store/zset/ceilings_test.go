@@ -57,9 +57,9 @@ func TestLogMemoryAfterChange(t *testing.T) {
 	require.Less(t, float64(late.Memory())/20_000, 5.0)
 
 	s = logOf(200_000)
-	s.DropThrough(s.UnitAt(s.Len() - 300))
+	s.DropThrough(s.UnitAt(s.Units() - 300))
 	require.Less(t, s.Memory(), int64(6_000))
-	s.DropThrough(s.UnitAt(s.Len() - 3))
+	s.DropThrough(s.UnitAt(s.Units() - 3))
 	require.Less(t, s.Memory(), int64(120))
 }
 
@@ -75,11 +75,11 @@ func TestLogAllocations(t *testing.T) {
 		ceiling("Score", func() {
 			var b [20]byte
 			i = (i + 7919) % s.Len()
-			s.Score(member(s.UnitAt(i), &b))
+			s.Score(member(s.UnitAt(int64(i)), &b))
 			s.Score([]byte("none"))
 		})
 		ceiling("Rank", func() { var b [20]byte; s.Rank(member(s.Newest(), &b)) })
-		ceiling("CountAfter", func() { s.CountAfter(s.Oldest() + (s.Newest()-s.Oldest())/2) })
+		ceiling("UnitsAfter", func() { s.UnitsAfter(s.Oldest() + (s.Newest()-s.Oldest())/2) })
 		ceiling("RankRangeByScore", func() {
 			s.RankRangeByScore(ScoreRange{float64(s.Oldest()), math.Inf(1), true, false})
 		})

@@ -26,7 +26,7 @@ func (s *Set) check() error {
 
 func (s *Set) checkBlock() error {
 	if s.n == 0 {
-		if s.used != 0 || s.tail != 0 || s.first != 0 {
+		if s.hasWeights() || s.used != 0 || s.tail != 0 || s.first != 0 {
 			return fmt.Errorf("empty log is %+v", *s)
 		}
 		return nil
@@ -34,11 +34,17 @@ func (s *Set) checkBlock() error {
 	if int(s.used) > len(s.buf()) {
 		return fmt.Errorf("%d bytes used of %d", s.used, len(s.buf()))
 	}
-	if capacity := len(s.buf()); capacity > keepBuf && int(s.used)*4 <= capacity {
+	if capacity := len(s.buf()); capacity+s.turnSize() > keepBuf && int(s.used)*4 <= capacity {
 		return fmt.Errorf("%d bytes used of %d", s.used, capacity)
 	}
-	n, last, tail, err := checkTokens(s.first, s.tokens())
+	if want := int64(bufSizes[s.flags>>bufShift]); want > 0 && s.BodyBytes() != want+int64(scoreSize) {
+		return fmt.Errorf("%d bytes of an array of %d", s.BodyBytes(), want+int64(scoreSize))
+	}
+	n, extra, last, tail, err := checkTokens(s.first, s.tokens())
 	if err != nil {
+		return err
+	}
+	if err := s.checkWeights(extra); err != nil {
 		return err
 	}
 	if n != int64(s.n) || last != s.last() || tail != int(s.tail) {
@@ -67,6 +73,14 @@ func (s *Set) checkBlocks() error {
 		return fmt.Errorf("set says first %d, blocks %d", s.first, b.list[b.head].first)
 	}
 	before, ordinal := int64(-maxNumber-1), b.list[b.head].start
+	units := int64(0)
+	if w := b.weights; w != nil {
+		if len(w.before) != len(b.list) {
+			return fmt.Errorf("%d blocks have units, not %d", len(w.before), len(b.list))
+		}
+		units = w.before[b.head]
+	}
+	fromUnits := units
 	for i := b.head; i < len(b.list); i++ {
 		x := b.list[i]
 		if x.first <= before {
@@ -75,10 +89,14 @@ func (s *Set) checkBlocks() error {
 		if x.start != ordinal {
 			return fmt.Errorf("block %d has ordinal %d, not %d", i, x.start, ordinal)
 		}
-		n, last, tail, err := checkTokens(x.first, x.tokens())
+		n, extra, last, tail, err := checkTokens(x.first, x.tokens())
 		if err != nil {
 			return fmt.Errorf("block %d: %w", i, err)
 		}
+		if w := b.weights; w != nil && w.before[i] != units {
+			return fmt.Errorf("block %d has %d units before it, not %d", i, w.before[i], units)
+		}
+		units += extra
 		if i == len(b.list)-1 && (last != s.last() || tail != int(s.tail)) {
 			return fmt.Errorf("set says last %d, tail %d; tokens say %d, %d", s.last(), s.tail, last, tail)
 		}
@@ -87,14 +105,32 @@ func (s *Set) checkBlocks() error {
 	if ordinal != b.end {
 		return fmt.Errorf("end is %d, not %d", b.end, ordinal)
 	}
+	if w := b.weights; w != nil && w.end != units {
+		return fmt.Errorf("end has %d units before it, not %d", w.end, units)
+	}
+	if err := s.checkWeights(units - fromUnits); err != nil {
+		return err
+	}
 	if b.head == len(b.list)-1 && b.list[b.head].used <= blockSize/2 && b.len() <= 1<<32-1 {
 		return fmt.Errorf("one small block outside of the set")
 	}
 	return nil
 }
 
+// checkWeights checks the turn of a log whose entries have so many units beyond one each. compare checks the
+// rest.
+func (s *Set) checkWeights(extra int64) error {
+	if s.kind == kindBlocks && s.hasWeights() != (s.blocks().weights != nil) {
+		return fmt.Errorf("weighted %v, but %v", s.hasWeights(), s.blocks().weights)
+	}
+	if s.hasWeights() && s.last() < s.turn() || !s.hasWeights() && extra > 0 {
+		return fmt.Errorf("%d units from %d on, the last score is %d", extra, s.turn(), s.last())
+	}
+	return nil
+}
+
 // checkTokens decodes a block independently of the code under test.
-func checkTokens(first int64, toks []byte) (n, last int64, tail int, err error) {
+func checkTokens(first int64, toks []byte) (n, extra, last int64, tail int, err error) {
 	read := func(pos int) (v uint64, next int, err error) {
 		for shift := 0; ; shift += 7 {
 			if pos == len(toks) || shift > 56 {
@@ -117,7 +153,7 @@ func checkTokens(first int64, toks []byte) (n, last int64, tail int, err error) 
 		at := pos
 		v, next, err := read(pos)
 		if err != nil {
-			return 0, 0, 0, err
+			return 0, 0, 0, 0, err
 		}
 		pos = next
 		if v > 0 {
@@ -125,17 +161,35 @@ func checkTokens(first int64, toks []byte) (n, last int64, tail int, err error) 
 			continue
 		}
 		if v, pos, err = read(pos); err != nil {
-			return 0, 0, 0, err
+			return 0, 0, 0, 0, err
 		}
-		if v == 0 || afterRun {
-			return 0, 0, 0, fmt.Errorf("run at %d of % x adds %d", at, toks, v)
+		if v == 0 {
+			gap, next, err := read(pos)
+			if err != nil {
+				return 0, 0, 0, 0, err
+			}
+			units, next, err := read(next)
+			if err != nil {
+				return 0, 0, 0, 0, err
+			}
+			if gap == 0 && at > 0 || units < 2 {
+				return 0, 0, 0, 0, fmt.Errorf("%d units at %d of % x, %d on", units, at, toks, gap)
+			}
+			if gap > 0 {
+				n++
+			}
+			extra, last, pos, afterRun, tail = extra+int64(units)-1, last+int64(gap), next, false, next
+			continue
+		}
+		if afterRun {
+			return 0, 0, 0, 0, fmt.Errorf("run at %d of % x adds %d", at, toks, v)
 		}
 		n, last, afterRun, tail = n+int64(v), last+int64(v), true, at
 	}
 	if first < -maxNumber || last > maxNumber {
-		return 0, 0, 0, fmt.Errorf("scores from %d to %d", first, last)
+		return 0, 0, 0, 0, fmt.Errorf("scores from %d to %d", first, last)
 	}
-	return n, last, tail, nil
+	return n, extra, last, tail, nil
 }
 
 func (p *packed) check() error {
@@ -188,7 +242,7 @@ func (t *tree) check() error {
 				if before != nil && compareItems(*before, it) >= 0 {
 					return fmt.Errorf("%v is before the unlisted %v", before.score, it.score)
 				}
-				if key := it.entry().Member(); t.index.GetString(dict.HashString(key), key) != nil {
+				if key := t.entryOf(l, i).Member(); t.index.GetString(dict.HashString(key), key) != nil {
 					return fmt.Errorf("%q is in the index and unlisted", key)
 				}
 				before = &it
@@ -199,8 +253,7 @@ func (t *tree) check() error {
 		for i := range l.items {
 			it := l.items[i]
 			if before != nil && compareItems(*before, it) >= 0 {
-				return fmt.Errorf("%q %v is before %q %v",
-					before.entry().Member(), before.score, it.node.Key(), it.score)
+				return fmt.Errorf("%v is before %q %v", before.score, it.node.Key(), it.score)
 			}
 			key := it.node.Key()
 			if t.index.GetString(dict.HashString(key), key) != it.node || it.node.Value != it.score {

@@ -18,12 +18,26 @@ func (s *Set) NoteEncoding(maxEntries, maxValue int) {
 	case s.kind == kindTree:
 		t := s.tree()
 		longest, t.longest = t.longest, 0
-	case maxValue < maxDigits && s.Len() > 0:
-		longest = max(numberLen(s.first), numberLen(s.last()))
+	case maxValue < maxMember && s.Len() > 0 && s.Len() <= maxEntries:
+		longest = s.longestMember()
 	}
 	if s.Len() > maxEntries || longest > maxValue {
 		s.flags |= flagSkiplist
 	}
+}
+
+// longestMember returns the length of a log's longest member.
+func (s *Set) longestMember() int {
+	longest := max(numberLen(s.first), numberLen(s.last()))
+	if !s.hasWeights() {
+		return longest
+	}
+	s.logAscend(0, func(e Entry) bool {
+		var b [maxMember]byte
+		longest = max(longest, len(e.AppendMember(b[:0])))
+		return true
+	})
+	return longest
 }
 
 // NoteSort is for OBJECT ENCODING: SORT converts a listpack to a skiplist.

@@ -24,7 +24,16 @@ func (b *logBlocks) freeze() *logBlocks {
 	for i := range live {
 		live[i].shared = true
 	}
-	return &logBlocks{end: b.end, last: b.last, list: append([]logBlock(nil), live...)}
+	return b.copyList()
+}
+
+// copyList returns a copy that has the same blocks.
+func (b *logBlocks) copyList() *logBlocks {
+	c := &logBlocks{end: b.end, last: b.last, list: append([]logBlock(nil), b.list[b.head:]...)}
+	if w := b.weights; w != nil {
+		c.weights = &weights{turn: w.turn, before: append([]int64(nil), w.before[b.head:]...), end: w.end}
+	}
+	return c
 }
 
 // unshare copies a block's data before they change, if a frozen log has them too.

@@ -3,6 +3,7 @@ package zset
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // history runs a program of operations on a Set and the model. Every choice is read from the program, so that
@@ -18,6 +19,7 @@ type history struct {
 	growing      bool
 	small        bool // stay mostly in the range of packed sets
 	regular      bool // members lead with their score while the set is packed
+	weights      bool // entries of a log may have units
 }
 
 func (h *history) byte() int {
@@ -134,10 +136,13 @@ func (h *history) step(allowTree bool) error {
 		if h.regular && allowTree {
 			return h.add(decimal(v)+[]string{"-a", "-b", "_", ""}[h.byte()%4], float64(v))
 		}
+		if h.weights && s.IsLog() {
+			return h.weigh(v)
+		}
 		note("add %d", v)
 		return h.add(decimal(v), float64(v))
 	case pick < 125:
-		if !s.IsLog() {
+		if !s.IsLog() || s.hasWeights() {
 			return nil
 		}
 		first, n := int64(1)<<(h.byte()%40), 1+h.below(16)
@@ -213,6 +218,41 @@ func (h *history) step(allowTree bool) error {
 		return h.add(member, score)
 	}
 	return nil
+}
+
+// weigh adds an entry with a score or, if the log has one, changes its units.
+func (h *history) weigh(v int64) error {
+	s, m := &h.set, &h.model
+	i := slices.IndexFunc(m.entries, func(p modelEntry) bool { return int64(p.score) == v })
+	plain := slices.IndexFunc(m.entries, func(p modelEntry) bool { return !isDecimal(p.member) })
+	if plain < 0 {
+		plain = len(m.entries)
+	}
+	units := int64(1) << (h.byte() % 40)
+	switch {
+	case i >= 0 && i < plain-1: // below a plain one
+		return nil
+	case i >= 0 && h.byte()%4 == 0:
+		units = 0
+		fallthrough
+	case i >= 0:
+		h.trace = append(h.trace, fmt.Sprintf("set %d units of %d", units, v))
+		s.SetUnits(v, units)
+		member := m.entries[i].member
+		m.remove(member)
+		switch {
+		case units > 1 || units == 1 && !isDecimal(member):
+			m.add(fmt.Sprintf("%d:%d", v, units), float64(v))
+		case units == 1:
+			m.add(member, float64(v))
+		}
+		return nil
+	case plain > 0 && v < int64(m.entries[plain-1].score), plain == len(m.entries) && h.byte()%4 > 0:
+		h.trace = append(h.trace, fmt.Sprintf("add %d", v))
+		return h.add(decimal(v), float64(v))
+	}
+	h.trace = append(h.trace, fmt.Sprintf("add %d units at %d", units, v))
+	return h.add(fmt.Sprintf("%d:%d", v, units), float64(v))
 }
 
 func (h *history) add(member string, score float64) error {

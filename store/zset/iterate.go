@@ -14,7 +14,7 @@ func (s *Set) Ascend(startRank int, fn func(Entry) bool) {
 	case kindFrozen:
 		s.frozen().ascend(startRank, fn)
 	default:
-		s.logAscend(int64(startRank), func(v int64) bool { return fn(numberEntry(v)) })
+		s.logAscend(int64(startRank), fn)
 	}
 }
 
@@ -31,7 +31,7 @@ func (s *Set) Descend(startRank int, fn func(Entry) bool) {
 	case kindTree:
 		s.tree().descend(startRank, fn)
 	default:
-		s.logDescend(int64(startRank), func(v int64) bool { return fn(numberEntry(v)) })
+		s.logDescend(int64(startRank), fn)
 	}
 }
 
@@ -64,13 +64,13 @@ func (s *Set) Scan(cursor uint64, fn func(Entry)) (next uint64) {
 		rank = s.countBelow(int64(cursor&^scanLog) - maxNumber)
 	}
 	left := scanWhole
-	s.logAscend(rank, func(v int64) bool {
+	s.logAscend(rank, func(e Entry) bool {
 		if left == 0 {
-			next = scanLog | uint64(v+maxNumber)
+			next = scanLog | uint64(e.Number()+maxNumber)
 			return false
 		}
 		left--
-		fn(numberEntry(v))
+		fn(e)
 		return true
 	})
 	return next

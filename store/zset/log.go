@@ -11,35 +11,21 @@ func (s *Set) Oldest() int64 { return s.first }
 // Newest returns the highest score. The set must be a log and not empty.
 func (s *Set) Newest() int64 { return s.last() }
 
-// CountAfter returns the number of units with a score above the given one. The set must be a log.
-func (s *Set) CountAfter(score int64) int {
-	return s.Len() - int(s.countThrough(score))
-}
-
-// UnitAt returns the score with the given rank, which must be at least 0 and below Len. The set must be a
-// log.
-func (s *Set) UnitAt(rank int) int64 {
-	if rank < 0 || rank >= s.Len() {
-		panic("zset: rank out of range")
-	}
-	return s.logAt(int64(rank))
-}
-
-// AppendRun appends the n consecutive scores from first on. first must be above Newest if the set is not
-// empty, n at least 1, and all scores within 2^53 of zero. The set must be a log. The cost does not depend on
-// n.
+// AppendRun appends plain entries with the n consecutive scores from first on. first must be above Newest if
+// the set is not empty, n at least 1, and all scores within 2^53 of zero. The set must be a log without
+// weighted entries. The cost does not depend on n.
 func (s *Set) AppendRun(first int64, n int) {
 	if n < 1 || first < -maxNumber || first > maxNumber || int64(n)-1 > maxNumber-first {
 		panic("zset: run outside of what a log holds")
 	}
-	if !s.IsLog() || s.Len() > 0 && first <= s.last() {
+	if !s.IsLog() || s.hasWeights() || s.Len() > 0 && first <= s.last() {
 		panic("zset: run does not follow the log")
 	}
-	s.logAppend(span{first, int64(n)})
+	s.logAppend(span{first: first, n: int64(n)})
 }
 
-// DropThrough removes the units with a score of at most the given one and returns their number. The set must
-// be a log.
+// DropThrough removes the entries with a score of at most the given one and returns their number. The set
+// must be a log.
 func (s *Set) DropThrough(score int64) int {
 	n := s.countThrough(score)
 	if n > 0 {
@@ -79,7 +65,7 @@ func (s *Set) logRank(score int64) (rank int64, ok bool) {
 	return s.logSeek(score)
 }
 
-// logSeek returns the number of units below score, which is between the log's ends, and whether score is in
+// logSeek returns the number of entries below score, which is between the log's ends, and whether score is in
 // the log.
 func (s *Set) logSeek(score int64) (below int64, found bool) {
 	if s.kind == kindBlock {
@@ -98,19 +84,25 @@ func (s *Set) logAt(rank int64) int64 {
 	return s.blocks().at(rank)
 }
 
-// logInsert adds a score that is not in the log.
-func (s *Set) logInsert(score int64) {
+// logInsert adds a score that is not in the log, with its units, 0 for a plain entry. It reports whether such
+// an entry can be one of the log.
+func (s *Set) logInsert(score, units int64) bool {
+	if !s.logPlace(score, units) {
+		return false
+	}
+	extra := max(units-1, 0)
 	if s.Len() == 0 || score > s.last() {
-		s.logAppend(span{score, 1})
-		return
+		s.logAppend(span{score, 1, extra})
+		return true
 	}
 	s.flags |= flagAdded
 	if s.kind == kindBlock {
-		s.insertInBlock(score)
+		s.insertInBlock(score, extra)
 	} else {
-		s.blocks().insert(score)
+		s.blocks().insert(score, extra)
 		s.syncBlocks()
 	}
+	return true
 }
 
 // logAppend adds a run above the log's last score.
@@ -123,7 +115,7 @@ func (s *Set) logAppend(r span) {
 	s.tail = s.blocks().append(r, s.tail)
 }
 
-// logDrop removes the n lowest units; n is at least 1.
+// logDrop removes the n lowest entries; n is at least 1.
 func (s *Set) logDrop(n int64) {
 	switch {
 	case n == int64(s.Len()):
@@ -140,17 +132,19 @@ func (s *Set) logDrop(n int64) {
 	}
 }
 
-// logRemove removes the units with ranks in [start, stop).
+// logRemove removes the entries with ranks in [start, stop).
 func (s *Set) logRemove(start, stop int64) {
 	switch {
 	case start == 0:
 		s.logDrop(stop)
+		return
 	case s.kind == kindBlock:
 		s.removeFromBlock(start, stop)
 	default:
 		s.blocks().remove(start, stop)
 		s.syncBlocks()
 	}
+	s.endWeights()
 }
 
 // clear empties a log. A limiter may do this on every call and then add one unit, so a small buffer is kept.
@@ -158,7 +152,7 @@ func (s *Set) clear() {
 	if s.kind != kindBlock || len(s.buf()) > keepBuf {
 		s.setBuf(nil, 0)
 	}
-	*s = Set{body: s.body, flags: s.flags}
+	*s = Set{body: s.body, flags: s.flags &^ flagWeighted}
 }
 
 // syncBlocks updates the Set after a change anywhere in its blocks, and moves a last small block back into
@@ -170,39 +164,43 @@ func (s *Set) syncBlocks() {
 	last, tok := lastScore(end.first, end.tokens())
 	b.last, s.tail = last, uint8(tok)
 	if b.head == len(b.list)-1 && end.used <= blockSize/2 && b.len() <= math.MaxUint32 {
+		turn := b.turn()
 		s.kind, s.n = kindBlock, uint32(b.len())
 		s.setBuf(nil, 0)
-		if end.used > 0 {
-			s.resizeBuf(int(end.used))
+		if end.used > 0 || s.hasWeights() {
+			s.newBuf(int(end.used))
 		}
 		s.used = uint8(copy(s.buf(), end.tokens()))
 		s.setLast(last)
+		if s.hasWeights() {
+			s.setTurn(turn)
+		}
 	}
 }
 
-// logAscend calls fn with each score from rank upwards until fn returns false.
-func (s *Set) logAscend(rank int64, fn func(int64) bool) {
+// logAscend calls fn with each entry from rank upwards until fn returns false.
+func (s *Set) logAscend(rank int64, fn func(Entry) bool) {
 	if rank >= int64(s.Len()) {
 		return
 	}
 	if s.kind == kindBlock {
-		ascendTokens(s.first, s.tokens(), rank, fn)
+		ascendTokens(s.first, s.tokens(), s.turn(), rank, fn)
 		return
 	}
 	s.blocks().ascend(rank, fn)
 }
 
-// logDescend calls fn with each score from rank, which must exist, downwards until fn returns false.
-func (s *Set) logDescend(rank int64, fn func(int64) bool) {
+// logDescend calls fn with each entry from rank, which must exist, downwards until fn returns false.
+func (s *Set) logDescend(rank int64, fn func(Entry) bool) {
 	if s.kind == kindBlock {
-		descendTokens(s.first, s.tokens(), rank, fn)
+		descendTokens(s.first, s.tokens(), s.turn(), rank, fn)
 		return
 	}
 	s.blocks().descend(rank, fn)
 }
 
 // ascendTokens is logAscend within one block. It returns false if fn did.
-func ascendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) bool {
+func ascendTokens(first int64, toks []byte, turn, rank int64, fn func(Entry) bool) bool {
 	w := newRunIter(first, toks)
 	for rank >= w.run.n {
 		rank -= w.run.n
@@ -210,7 +208,7 @@ func ascendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) boo
 	}
 	for {
 		for v := w.run.first + rank; v <= w.run.last(); v++ {
-			if !fn(v) {
+			if !fn(makeEntry(v, w.run.extra, turn)) {
 				return false
 			}
 		}
@@ -222,7 +220,7 @@ func ascendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) boo
 }
 
 // descendTokens is logDescend within one block. It returns false if fn did.
-func descendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) bool {
+func descendTokens(first int64, toks []byte, turn, rank int64, fn func(Entry) bool) bool {
 	var scratch [blockSize + 2]span
 	spans := appendSpans(scratch[:0], first, toks)
 	left := rank + 1
@@ -235,7 +233,7 @@ func descendTokens(first int64, toks []byte, rank int64, fn func(int64) bool) bo
 	}
 	for i := len(spans) - 1; i >= 0; i-- {
 		for v := spans[i].last(); v >= spans[i].first; v-- {
-			if !fn(v) {
+			if !fn(makeEntry(v, spans[i].extra, turn)) {
 				return false
 			}
 		}

@@ -5,26 +5,33 @@ import (
 	"unsafe"
 )
 
-// A log of one block is stored in the Set itself: first, the number of units, and a buffer that grows through
-// the allocator's size classes up to the size of a block. The buffer starts with the last score, followed by
-// the tokens. A set of one hit has no buffer: its first score is also its last.
+// A log of one block is stored in the Set itself: first, the number of entries, and a buffer that grows
+// through the allocator's size classes up to the size of a block. The buffer starts with the last score and,
+// if the log has weights, the turn, followed by the tokens. A set of one hit has no buffer: its first score is
+// also its last.
 
-// bufSizes are the token capacities of the buffer, by the size class in flags.
-var bufSizes = [...]uint8{0, 8, 16, 24, 40, 56, 88, maxBuf}
+// bufSizes are the capacities of the buffer behind the last score, by the size class in flags.
+var bufSizes = [...]uint8{0, 8, 16, 24, 40, 56, 88, blockSize - uint8(scoreSize)}
 
 const (
 	scoreSize = int(unsafe.Sizeof(int64(0)))
-	maxBuf    = blockSize - uint8(scoreSize)
 	// keepBuf is the capacity that is never shrunk: it would soon be needed again.
 	keepBuf = 24
 )
+
+// turnSize returns the size of the turn in the buffer.
+func (s *Set) turnSize() int { return int(s.flags&flagWeighted) * (scoreSize / flagWeighted) }
+
+// maxBuf returns the largest capacity for tokens.
+func (s *Set) maxBuf() int { return blockSize - scoreSize - s.turnSize() }
 
 // buf returns the whole buffer for tokens.
 func (s *Set) buf() []byte {
 	if s.body == nil {
 		return nil
 	}
-	return unsafe.Slice((*byte)(unsafe.Add(s.body, scoreSize)), bufSizes[s.flags>>bufShift])
+	turn := s.turnSize()
+	return unsafe.Slice((*byte)(unsafe.Add(s.body, scoreSize+turn)), int(bufSizes[s.flags>>bufShift])-turn)
 }
 
 func (s *Set) tokens() []byte { return s.buf()[:s.used] }
@@ -50,17 +57,26 @@ func (s *Set) setLast(score int64) {
 	}
 }
 
-// resizeBuf moves the buffer to one of at least size bytes.
+// resizeBuf moves the buffer to one of at least size bytes for tokens.
 func (s *Set) resizeBuf(size int) {
-	last, toks := s.last(), s.tokens()
+	last, turn, toks := s.last(), s.turn(), s.tokens()
+	s.newBuf(size)
+	s.setLast(last)
+	if s.hasWeights() {
+		s.setTurn(turn)
+	}
+	copy(s.buf(), toks)
+}
+
+// newBuf replaces the buffer by an empty one.
+func (s *Set) newBuf(size int) {
+	size += s.turnSize()
 	class := uint8(1)
 	for int(bufSizes[class]) < size {
 		class++
 	}
 	array := make([]int64, 1+int(bufSizes[class])/scoreSize)
 	s.setBuf(unsafe.Pointer(unsafe.SliceData(array)), class)
-	s.setLast(last)
-	copy(s.buf(), toks)
 }
 
 func (s *Set) setBuf(array unsafe.Pointer, class uint8) {
@@ -70,15 +86,20 @@ func (s *Set) setBuf(array unsafe.Pointer, class uint8) {
 
 // shrink halves a buffer that is three quarters empty.
 func (s *Set) shrink() {
-	if size := len(s.buf()); size > keepBuf && 4*int(s.used) <= size {
-		s.resizeBuf(max(2*int(s.used), keepBuf))
+	turn := s.turnSize()
+	if size := len(s.buf()); size+turn > keepBuf && 4*int(s.used) <= size {
+		s.resizeBuf(max(2*int(s.used), keepBuf-turn))
 	}
 }
 
 // tailTokens appends to buf the tokens that append r to a block with the tokens toks, the last score last and
 // the last run token at tail. They belong at position at; run is the new position of the last run token.
 func tailTokens(buf, toks []byte, tail int, last int64, r span) (out []byte, at, run int) {
-	if r.first == last+1 {
+	switch {
+	case r.extra > 0:
+		buf = spanTokens(buf, r, last, false)
+		return buf, len(toks), len(toks) + len(buf)
+	case r.first == last+1:
 		more := uint64(r.n)
 		if tail < len(toks) {
 			had, _ := uvarint(toks, tail+1)
@@ -103,19 +124,28 @@ func (s *Set) appendToBlock(r span) {
 		s.logAppend(r)
 		return
 	}
+	var buf [2*maxToken + 2]byte
 	if s.n == 0 {
 		s.first, s.n, s.used, s.tail = r.first, 1, 0, 0
 		s.setLast(r.first)
+		if r.extra > 0 {
+			toks := spanTokens(buf[:0], r, 0, true)
+			if len(toks) > len(s.buf()) {
+				s.resizeBuf(len(toks))
+			}
+			s.used = uint8(copy(s.buf(), toks))
+			s.tail = s.used
+			return
+		}
 		if r.n == 1 {
 			return
 		}
-		r = span{r.first + 1, r.n - 1}
+		r = span{first: r.first + 1, n: r.n - 1}
 	}
-	var buf [2*maxToken + 2]byte
 	out, at, run := tailTokens(buf[:0], s.tokens(), int(s.tail), s.last(), r)
 	end := at + len(out)
 	if end > len(s.buf()) {
-		if end > int(maxBuf) {
+		if end > s.maxBuf() {
 			s.convertToBlocks()
 			s.logAppend(r)
 			return
@@ -138,9 +168,14 @@ func (s *Set) dropFromBlock(n int64) {
 	s.shrink()
 }
 
-func (s *Set) insertInBlock(score int64) {
+func (s *Set) insertInBlock(score, extra int64) {
 	var scratch [blockSize + 4]span
-	s.setSpans(insertSpan(appendSpans(scratch[:0], s.first, s.tokens()), score), int64(s.n)+1)
+	s.setSpans(insertSpan(appendSpans(scratch[:0], s.first, s.tokens()), score, extra), int64(s.n)+1)
+}
+
+func (s *Set) setExtraInBlock(rank, score, extra int64) {
+	var scratch [blockSize + 4]span
+	s.setSpans(setExtra(appendSpans(scratch[:0], s.first, s.tokens()), rank, score, extra), int64(s.n))
 }
 
 // removeFromBlock removes the units with ranks in [start, stop); start is at least 1.
@@ -153,10 +188,13 @@ func (s *Set) removeFromBlock(start, stop int64) {
 // setSpans rewrites the log of one block, which has n units now.
 func (s *Set) setSpans(spans []span, n int64) {
 	var scratch [tokenScratch]byte
-	toks, written := writeSpans(scratch[:0], spans, int(maxBuf))
+	toks, written := writeSpans(scratch[:0], spans, s.maxBuf())
 	if written < len(spans) || n > math.MaxUint32 {
 		b := &logBlocks{end: n}
 		b.list = make([]logBlock, 1, 2)
+		if s.hasWeights() {
+			b.weights = &weights{turn: s.turn(), before: make([]int64, 1, 2), end: extraOfSpans(spans)}
+		}
 		b.rewrite(0, spans)
 		s.kind, s.body, s.n, s.used = kindBlocks, unsafe.Pointer(b), 0, 0
 		s.syncBlocks()
@@ -182,6 +220,10 @@ func (s *Set) convertToBlocks() {
 		b.list = make([]logBlock, 1, 2)
 		b.list[0] = logBlock{first: s.first, data: data, used: s.used}
 		b.end = int64(s.n)
+		if s.hasWeights() {
+			extra := extraBelow(s.first, s.tokens(), math.MaxInt64)
+			b.weights = &weights{turn: s.turn(), before: make([]int64, 1, 2), end: extra}
+		}
 	}
 	s.kind, s.body, s.n, s.used = kindBlocks, unsafe.Pointer(b), 0, 0
 }

@@ -5,8 +5,8 @@ import "slices"
 // logBlocks is a log of several blocks: a directory in order, whose entries have the first score of their
 // block and its ordinal.
 //
-// Ordinals count units since the log began and are not renumbered when the front is removed: the rank of a
-// unit is its ordinal minus that of the first unit. So appending and removing a prefix change the ends of the
+// Ordinals count entries since the log began and are not renumbered when the front is removed: the rank of an
+// entry is its ordinal minus that of the first one. So appending and removing a prefix change the ends of the
 // directory only; a change in the middle shifts the ordinals after it.
 //
 // There is at least one block. Neighbouring blocks may touch (one ends at 7, the next begins at 8): a run
@@ -14,9 +14,11 @@ import "slices"
 type logBlocks struct {
 	list []logBlock // list[:head] is zero
 	head int
-	end  int64            // ordinal after the last unit
+	end  int64            // ordinal after the last entry
 	last int64            // highest score
 	free *[blockSize]byte // last dropped block, reused by the next append
+
+	weights *weights // nil: all entries are plain
 }
 
 type logBlock struct {
@@ -50,7 +52,7 @@ func (b *logBlocks) blockOf(score int64) int {
 	return lo
 }
 
-// locate returns the block of the unit with this rank, and the unit's rank within the block.
+// locate returns the block of the entry with this rank, and the entry's rank within the block.
 func (b *logBlocks) locate(rank int64) (i int, local int64) {
 	ordinal := b.list[b.head].start + rank
 	lo, hi := b.head, len(b.list)-1
@@ -96,6 +98,9 @@ func (b *logBlocks) append(r span, tail uint8) uint8 {
 	x.unshare()
 	x.used = uint8(at + copy(x.data[at:], out))
 	b.end += r.n
+	if b.weights != nil {
+		b.weights.end += r.extra
+	}
 	return uint8(run)
 }
 
@@ -112,12 +117,22 @@ func (b *logBlocks) push(r span) uint8 {
 	}
 	b.list = append(b.list, x)
 	b.end += r.n
+	if w := b.weights; w != nil {
+		w.before = append(w.before, w.end)
+		w.end += r.extra
+	}
+	if r.extra > 0 {
+		return x.used
+	}
 	return 0
 }
 
 // compact moves the directory to the front of an array of the given capacity.
 func (b *logBlocks) compact(size int) {
 	live := b.list[b.head:]
+	if w := b.weights; w != nil {
+		w.before = append(make([]int64, 0, size), w.before[b.head:]...)
+	}
 	if size == cap(b.list) {
 		n := copy(b.list, live)
 		clear(b.list[n:])
@@ -128,7 +143,7 @@ func (b *logBlocks) compact(size int) {
 	b.head = 0
 }
 
-// drop removes the n lowest units of more than n. It returns the new position of the last run token, which
+// drop removes the n lowest entries of more than n. It returns the new position of the last run token, which
 // was tail.
 func (b *logBlocks) drop(n int64, tail uint8) uint8 {
 	i, local := b.locate(n)
@@ -142,6 +157,7 @@ func (b *logBlocks) drop(n int64, tail uint8) uint8 {
 	x := &b.list[i]
 	if local > 0 {
 		x.unshare()
+		b.dropExtra(i, local)
 		first, used := dropFirst(x.first, x.tokens(), local)
 		if i == len(b.list)-1 {
 			tail = uint8(max(int(tail)-int(x.used)+used, 0))
@@ -153,6 +169,14 @@ func (b *logBlocks) drop(n int64, tail uint8) uint8 {
 	return tail
 }
 
+// dropExtra counts the units of the lowest entries of block i as before it.
+func (b *logBlocks) dropExtra(i int, entries int64) {
+	if w := b.weights; w != nil {
+		first, toks := b.list[i].first, b.list[i].tokens()
+		w.before[i] += extraBelow(first, toks, nth(first, toks, entries))
+	}
+}
+
 // trim shrinks a directory that is three quarters empty.
 func (b *logBlocks) trim() {
 	if live := len(b.list) - b.head; cap(b.list) > 16 && live <= cap(b.list)/4 {
@@ -160,28 +184,28 @@ func (b *logBlocks) trim() {
 	}
 }
 
-// insert inserts a score that is not in the log.
-func (b *logBlocks) insert(score int64) {
+// insert inserts a score of 1+extra units that is not in the log.
+func (b *logBlocks) insert(score, extra int64) {
 	i := b.blockOf(score)
 	var scratch [blockSize + 4]span
 	spans := appendSpans(scratch[:0], b.list[i].first, b.list[i].tokens())
-	next := b.rewrite(i, insertSpan(spans, score))
-	b.shift(next, 1)
+	next := b.rewrite(i, insertSpan(spans, score, extra))
+	b.shift(next, 1, extra)
 }
 
-// remove removes the units with ranks in [start, stop), which are not all.
+// remove removes the entries with ranks in [start, stop), which are not all.
 func (b *logBlocks) remove(start, stop int64) {
 	i, from := b.locate(start)
 	j, to := len(b.list), int64(0)
 	if stop < b.len() {
 		j, to = b.locate(stop)
 	}
-	n := stop - start
+	n, extra := stop-start, b.extraOfRanks(start, stop)
 	var scratch [blockSize + 4]span
 	spans := appendSpans(scratch[:0], b.list[i].first, b.list[i].tokens())
 	if i == j {
 		next := b.rewrite(i, deleteRanks(spans, from, to))
-		b.shift(next, -n)
+		b.shift(next, -n, -extra)
 		b.merge(i)
 		b.trim()
 		return
@@ -189,13 +213,14 @@ func (b *logBlocks) remove(start, stop int64) {
 	if j < len(b.list) && to > 0 {
 		x := &b.list[j]
 		x.unshare()
+		b.dropExtra(j, to)
 		first, used := dropFirst(x.first, x.tokens(), to)
 		x.first, x.used = first, uint8(used)
 		x.start += to
 	}
-	b.list = slices.Delete(b.list, i+1, j)
-	b.shift(i+1, -n)
-	// The block of start keeps the units before it. It has none if start was its first unit.
+	b.deleteBlocks(i+1, j)
+	b.shift(i+1, -n, -extra)
+	// The block of start keeps the entries before it. It has none if start was its first.
 	b.rewrite(i, deleteRanks(spans, from, 1<<62))
 	b.merge(i)
 	b.trim()
@@ -205,7 +230,7 @@ func (b *logBlocks) remove(start, stop int64) {
 // block. It sets the ordinals of the blocks that it writes, not of those after them.
 func (b *logBlocks) rewrite(i int, spans []span) int {
 	if len(spans) == 0 {
-		b.list = slices.Delete(b.list, i, i+1)
+		b.deleteBlocks(i, i+1)
 		return i
 	}
 	var scratch, second [tokenScratch]byte
@@ -221,6 +246,9 @@ func (b *logBlocks) rewrite(i int, spans []span) int {
 			y.start += r.n
 		}
 		b.list = slices.Insert(b.list, i+1, y)
+		if w := b.weights; w != nil {
+			w.before = slices.Insert(w.before, i+1, w.before[i]+extraOfSpans(spans[:written]))
+		}
 		b.set(i+1, y.first, rest)
 		b.set(i, spans[0].first, toks)
 		return i + 2
@@ -238,12 +266,25 @@ func (b *logBlocks) set(i int, first int64, toks []byte) {
 	x.used = uint8(copy(x.data[:], toks))
 }
 
-// shift adds n to the ordinals from block i on.
-func (b *logBlocks) shift(i int, n int64) {
-	for ; i < len(b.list); i++ {
-		b.list[i].start += n
+func (b *logBlocks) deleteBlocks(i, j int) {
+	b.list = slices.Delete(b.list, i, j)
+	if w := b.weights; w != nil {
+		w.before = slices.Delete(w.before, i, j)
+	}
+}
+
+// shift adds n to the ordinals from block i on, and extra to the units before them.
+func (b *logBlocks) shift(i int, n, extra int64) {
+	for j := i; j < len(b.list); j++ {
+		b.list[j].start += n
 	}
 	b.end += n
+	if w := b.weights; w != nil {
+		for j := i; j < len(b.list); j++ {
+			w.before[j] += extra
+		}
+		w.end += extra
+	}
 }
 
 // merge merges block i with the previous or next one if both fit in one with some space left, so that
@@ -258,31 +299,39 @@ func (b *logBlocks) merge(i int) {
 		spans := appendSpans(scratch[:0], b.list[i].first, b.list[i].tokens())
 		seam := len(spans)
 		spans = appendSpans(spans, b.list[i+1].first, b.list[i+1].tokens())
-		if spans[seam].first == spans[seam-1].last()+1 {
+		if a, z := &spans[seam-1], &spans[seam]; z.first == a.last()+1 && a.extra == 0 && z.extra == 0 {
 			spans[seam-1].n += spans[seam].n
 			spans = slices.Delete(spans, seam, seam+1)
 		}
-		b.list = slices.Delete(b.list, i+1, i+2)
+		b.deleteBlocks(i+1, i+2)
 		b.rewrite(i, spans)
 	}
 }
 
-func (b *logBlocks) ascend(rank int64, fn func(int64) bool) {
+// turn returns that of the log; see weights.go.
+func (b *logBlocks) turn() int64 {
+	if b.weights == nil {
+		return noTurn
+	}
+	return b.weights.turn
+}
+
+func (b *logBlocks) ascend(rank int64, fn func(Entry) bool) {
 	i, local := b.locate(rank)
 	for ; i < len(b.list); i++ {
 		x := &b.list[i]
-		if !ascendTokens(x.first, x.tokens(), local, fn) {
+		if !ascendTokens(x.first, x.tokens(), b.turn(), local, fn) {
 			return
 		}
 		local = 0
 	}
 }
 
-func (b *logBlocks) descend(rank int64, fn func(int64) bool) {
+func (b *logBlocks) descend(rank int64, fn func(Entry) bool) {
 	i, local := b.locate(rank)
 	for ; i >= b.head; i-- {
 		x := &b.list[i]
-		if !descendTokens(x.first, x.tokens(), local, fn) {
+		if !descendTokens(x.first, x.tokens(), b.turn(), local, fn) {
 			return
 		}
 		if i > b.head {

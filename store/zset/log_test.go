@@ -175,8 +175,8 @@ func TestDropBounds(t *testing.T) {
 			s = logOf(n)
 		}
 		require.Zero(t, s.DropThrough(math.MinInt64))
-		require.Zero(t, s.CountAfter(math.MaxInt64))
-		require.Equal(t, n, s.CountAfter(math.MinInt64))
+		require.Zero(t, s.UnitsAfter(math.MaxInt64))
+		require.EqualValues(t, n, s.UnitsAfter(math.MinInt64))
 		require.Equal(t, n, s.DropThrough(math.MaxInt64))
 		require.Zero(t, s.Len())
 		require.NoError(t, s.check())

@@ -11,9 +11,10 @@ import (
 var SetBytes = alloc.Pointers(int(unsafe.Sizeof(Set{})))
 
 var (
-	packedSize  = alloc.Pointers(int(unsafe.Sizeof(packed{})))
-	blocksBytes = alloc.Pointers(int(unsafe.Sizeof(logBlocks{})))
-	treeBytes   = alloc.Pointers(int(unsafe.Sizeof(tree{})))
+	packedSize   = alloc.Pointers(int(unsafe.Sizeof(packed{})))
+	blocksBytes  = alloc.Pointers(int(unsafe.Sizeof(logBlocks{})))
+	weightsBytes = alloc.Pointers(int(unsafe.Sizeof(weights{})))
+	treeBytes    = alloc.Pointers(int(unsafe.Sizeof(tree{})))
 	// leafBytes is a leaf without its items: itself, its entry in the directory, whose nodes are between half
 	// and completely full, and its part of ranks.
 	leafBytes = alloc.Pointers(int(unsafe.Sizeof(leaf{}))) + 2*int64(unsafe.Sizeof(leafRef{})) + 2*8
@@ -27,7 +28,7 @@ func (s *Set) BodyBytes() int64 {
 	switch s.kind {
 	case kindBlock:
 		if s.body != nil {
-			return int64(scoreSize) + int64(len(s.buf())) // an allocator size class
+			return int64(scoreSize+s.turnSize()) + int64(len(s.buf())) // an allocator size class
 		}
 		return 0
 	case kindBlocks:
@@ -44,7 +45,11 @@ func (b *logBlocks) bytes() int64 {
 	if b.free != nil {
 		n++
 	}
-	return blocksBytes + alloc.Pointers(cap(b.list)*int(unsafe.Sizeof(logBlock{}))) + n*blockSize
+	size := blocksBytes + alloc.Pointers(cap(b.list)*int(unsafe.Sizeof(logBlock{}))) + n*blockSize
+	if w := b.weights; w != nil {
+		size += weightsBytes + alloc.Bytes(cap(w.before)*scoreSize)
+	}
+	return size
 }
 
 func (t *tree) bytes() int64 {
@@ -74,7 +79,7 @@ func (s *Set) Clone() *Set {
 }
 
 func (b *logBlocks) clone() *logBlocks {
-	c := &logBlocks{end: b.end, last: b.last, list: append([]logBlock(nil), b.list[b.head:]...)}
+	c := b.copyList()
 	for i := range c.list {
 		data := *c.list[i].data
 		c.list[i].data = &data
@@ -86,7 +91,7 @@ func (t *tree) clone() *tree {
 	c := newTree()
 	if t.len() > 0 {
 		t.ascend(0, func(e Entry) bool {
-			var b [maxDigits + 3]byte
+			var b [maxMember]byte
 			c.append(e.AppendMember(b[:0]), e.Score)
 			return true
 		})

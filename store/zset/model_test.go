@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 )
 
 // A modelEntry is an entry in the form that compare uses.
@@ -204,18 +205,41 @@ func compareAt(s *Set, m *model, rank int) error {
 		return nil
 	}
 	v := int64(p.score)
-	after := len(m.entries) - rank - 1
-	if s.UnitAt(rank) != v || s.CountAfter(v) != after || s.CountAfter(v-1) != after+1 {
-		return fmt.Errorf("UnitAt(%d) is %d, CountAfter(%d) %d", rank, s.UnitAt(rank), v, s.CountAfter(v))
+	before, units, after := m.units(0, rank), m.units(rank, rank+1), m.units(rank+1, len(m.entries))
+	if s.Units() != before+units+after {
+		return fmt.Errorf("Units is %d, not %d", s.Units(), before+units+after)
+	}
+	if s.UnitsAfter(v) != after || s.UnitsAfter(v-1) != after+units || s.UnitsOf(v) != units {
+		return fmt.Errorf("UnitsAfter(%d) is %d, not %d; UnitsOf %d, not %d",
+			v, s.UnitsAfter(v), after, s.UnitsOf(v), units)
+	}
+	for _, unit := range []int64{before, before + units - 1} {
+		if s.UnitAt(unit) != v {
+			return fmt.Errorf("UnitAt(%d) is %d, not %d", unit, s.UnitAt(unit), v)
+		}
 	}
 	if s.Oldest() != int64(m.entries[0].score) || s.Newest() != int64(m.entries[len(m.entries)-1].score) {
 		return fmt.Errorf("from %d to %d", s.Oldest(), s.Newest())
 	}
-	if e := s.At(rank); !e.IsNumber() || e.Number() != v {
-		return fmt.Errorf("At(%d) is not %d", rank, v)
+	if e := s.At(rank); e.IsNumber() != isDecimal(p.member) || e.Number() != v || e.Units() != units {
+		return fmt.Errorf("At(%d) is %v, not %d of %d units", rank, e, v, units)
 	}
 	return nil
 }
+
+// units returns the units of the entries of a log with ranks in [start, stop).
+func (m *model) units(start, stop int) (units int64) {
+	for _, p := range m.entries[start:stop] {
+		n := int64(1)
+		if _, after, ok := strings.Cut(p.member, ":"); ok {
+			n, _ = strconv.ParseInt(after, 10, 64)
+		}
+		units += n
+	}
+	return units
+}
+
+func isDecimal(member string) bool { return !strings.Contains(member, ":") }
 
 // decimal returns the member of a log's unit.
 func decimal(v int64) string { return strconv.FormatInt(v, 10) }

@@ -1,6 +1,7 @@
 package zset
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -39,6 +40,38 @@ func TestCompareDetectsFaults(t *testing.T) {
 	}
 }
 
+// compare must detect each of these faults in a log with units.
+func TestCompareDetectsWrongUnits(t *testing.T) {
+	for name, corrupt := range map[string]func(s *Set){
+		"turn too low":            func(s *Set) { s.setTurn(s.turn() - 5*gap) },
+		"turn too high":           func(s *Set) { s.setTurn(s.turn() + 1) },
+		"a unit too few":          func(s *Set) { s.SetUnits(s.Newest(), s.UnitsOf(s.Newest())-1) },
+		"units of another entry":  func(s *Set) { s.SetUnits(s.last(), 7); s.SetUnits(s.UnitAt(s.Units()/2), 9) },
+		"units lost at an edge":   func(s *Set) { s.blocks().weights.before[20]-- },
+		"a sum that is not moved": func(s *Set) { s.blocks().weights.end++ },
+	} {
+		for _, n := range []int{14, 1000} {
+			s := weightedLog(n)()
+			if s.kind == kindBlock && (name == "units lost at an edge" || name == "a sum that is not moved") {
+				continue
+			}
+			var m model
+			s.Ascend(0, func(e Entry) bool { m.add(e.Member(), e.Score); return true })
+			every := 0
+			rank := func(n int) int { every += 7; return every % n }
+			sees := func() (err error) {
+				for range 100 {
+					err = errors.Join(err, compare(s, &m, rank))
+				}
+				return err
+			}
+			require.NoError(t, sees())
+			corrupt(s)
+			require.Error(t, sees(), "%s of %d", name, n)
+		}
+	}
+}
+
 func TestCheckDetectsFaults(t *testing.T) {
 	faults := []struct {
 		name    string
@@ -49,13 +82,17 @@ func TestCheckDetectsFaults(t *testing.T) {
 		{"last of a block", smallLog, func(s *Set) { s.setLast(s.last() + 1) }},
 		{"tail of a block", smallLog, func(s *Set) { s.tail-- }},
 		{"truncated token", smallLog, func(s *Set) { s.used-- }},
-		{"oversized buffer", smallLog, func(s *Set) { s.RemoveByRank(2, s.Len()); s.resizeBuf(int(maxBuf)) }},
+		{"oversized buffer", smallLog, func(s *Set) { s.RemoveByRank(2, s.Len()); s.resizeBuf(s.maxBuf()) }},
 		{"ordinal", bigLog, func(s *Set) { s.blocks().list[2].start++ }},
 		{"end", bigLog, func(s *Set) { s.blocks().end++ }},
 		{"first of a block", bigLog, func(s *Set) { s.blocks().list[2].first += 10 * gap * blockSize }},
 		{"token in a block", bigLog, func(s *Set) { s.blocks().list[2].data[3] ^= 0x7f }},
 		{"last of several blocks", bigLog, func(s *Set) { s.setLast(s.last() + 1) }},
 		{"first of several blocks", bigLog, func(s *Set) { s.first-- }},
+		{"turn behind the last of a block", weightedLog(20), func(s *Set) { s.setTurn(s.last() + 1) }},
+		{"units without a turn", weightedLog(20), func(s *Set) { s.flags &^= flagWeighted }},
+		{"units before a block", weightedLog(1000), func(s *Set) { s.blocks().weights.before[20]++ }},
+		{"units before the end", weightedLog(1000), func(s *Set) { s.blocks().weights.end++ }},
 		{"memory behind the list", bigLog, func(s *Set) { b := s.blocks(); b.list = b.list[:len(b.list)-1] }},
 		{"a score of packed entries", somePacked, func(s *Set) { s.packed().data[14] |= 0x40 }},
 		{"the last of packed entries", somePacked, func(s *Set) { s.packed().last-- }},
@@ -81,6 +118,17 @@ func TestCheckDetectsFaults(t *testing.T) {
 		require.NoError(t, s.check(), f.name)
 		f.corrupt(s)
 		require.Error(t, s.check(), f.name)
+	}
+}
+
+// weightedLog returns a log of n entries, which are weighted from the tenth on.
+func weightedLog(n int) func() *Set {
+	return func() *Set {
+		s := logOf(9)
+		for i := range n - 9 {
+			s.Append(s.Newest()+gap, int64(i%300)+2)
+		}
+		return s
 	}
 }
 

@@ -121,7 +121,7 @@ func (s *Set) RankRangeByLexReverse(r LexRange) (start, stop int) {
 
 func (s *Set) lexRange(r LexRange, fromTop bool) (start, stop int) {
 	n := s.Len()
-	var scratch [maxDigits + 3]byte
+	var scratch [maxMember]byte
 	member := func(rank int) []byte { return s.At(rank).AppendMember(scratch[:0]) }
 	if n == 0 || r.empty() || r.Min.belowMin(member(n-1)) || r.Max.aboveMax(member(0)) {
 		return 0, 0

@@ -11,14 +11,14 @@ import (
 type Set struct {
 	first int64 // log: the lowest score
 
-	n     uint32 // kindBlock: number of units
+	n     uint32 // kindBlock: number of entries
 	used  uint8  // kindBlock: bytes of tokens
-	tail  uint8  // log: position of the last run token of the last block, or its end if there is no run
+	tail  uint8  // log: position of the run token of the last block's last score, or its end if there is none
 	kind  uint8
 	flags uint8
 
-	// body is, by kind: the last score and the tokens of a log of one block, as an array of 16 to 128 bytes
-	// (its size is in flags), or nil while none is needed; a *logBlocks; a *packed; a *tree. It is a bare
+	// body is, by kind: the last score, the turn and the tokens of a log of one block, as an array of 16 to 128
+	// bytes (its size is in flags), or nil while none is needed; a *logBlocks; a *packed; a *tree. It is a bare
 	// pointer, not a field for each nor an interface, because a server has a million of these with a hit or
 	// two in them.
 	body unsafe.Pointer
@@ -44,6 +44,7 @@ const (
 const (
 	flagAdded    = 1 << iota // a member was added since the last NoteEncoding
 	flagSkiplist             // Redis would have left the listpack
+	flagWeighted             // log: it has a turn, see weights.go
 
 	bufShift = iota // the bits above are the size class of a lone block's array
 )
@@ -65,7 +66,8 @@ func (s *Set) Len() int {
 }
 
 // IsLog reports whether the set is in log encoding: every member so far was the canonical decimal of its own
-// score. A set that left the log does not return to it.
+// score, or from some score on that decimal, a colon and a number of units. A set that left the log does not
+// return to it.
 func (s *Set) IsLog() bool { return s.kind <= kindBlocks }
 
 // Each of these requires the kind of its name.
@@ -81,14 +83,8 @@ func (s *Set) Score(member []byte) (score float64, ok bool) {
 	case kindTree:
 		return s.tree().score(member)
 	}
-	v, ok := parseNumber(member)
-	if !ok {
-		return 0, false
-	}
-	if _, ok = s.logRank(v); !ok {
-		return 0, false
-	}
-	return float64(v), true
+	_, v, ok := s.logFind(member)
+	return float64(v), ok
 }
 
 // Add sets the score of member and returns its old score. An equal score changes nothing, -0 for 0 included,
@@ -99,14 +95,13 @@ func (s *Set) Add(member []byte, score float64) (old float64, existed bool) {
 		panic("zset: score is not a number")
 	}
 	if s.IsLog() {
-		v, ok := parseNumber(member)
-		if ok && float64(v) == score {
-			if _, held := s.logRank(v); held {
+		if v, units, ok := ParseMember(member); ok && float64(v) == score {
+			if _, taken := s.logRank(v); !taken {
+				if (v != 0 || !math.Signbit(score)) && s.logInsert(v, units) {
+					return 0, false
+				}
+			} else if _, held := s.logHas(v, units); held {
 				return float64(v), true
-			}
-			if v != 0 || !math.Signbit(score) {
-				s.logInsert(v)
-				return 0, false
 			}
 		}
 		s.convertLog()
@@ -136,11 +131,7 @@ func (s *Set) Remove(member []byte) (score float64, ok bool) {
 	case kindTree:
 		return s.tree().remove(member)
 	}
-	v, ok := parseNumber(member)
-	if !ok {
-		return 0, false
-	}
-	rank, ok := s.logRank(v)
+	rank, v, ok := s.logFind(member)
 	if !ok {
 		return 0, false
 	}
@@ -156,15 +147,8 @@ func (s *Set) Rank(member []byte) (rank int, ok bool) {
 	case kindTree:
 		return s.tree().rank(member)
 	}
-	v, ok := parseNumber(member)
-	if !ok {
-		return 0, false
-	}
-	r, ok := s.logRank(v)
-	if !ok {
-		return 0, false
-	}
-	return int(r), true
+	r, _, ok := s.logFind(member)
+	return int(r), ok
 }
 
 // At returns the entry with the given rank, which must be at least 0 and below Len.
@@ -178,16 +162,19 @@ func (s *Set) At(rank int) Entry {
 	case kindTree:
 		return s.tree().at(rank)
 	}
-	return numberEntry(s.logAt(int64(rank)))
+	return s.logEntry(s.logAt(int64(rank)))
 }
 
 // ScoreAt returns the score of At without the member. It does not allocate.
 func (s *Set) ScoreAt(rank int) float64 {
-	if s.kind != kindPacked {
-		return s.At(rank).Score
-	}
 	if rank < 0 || rank >= s.Len() {
 		panic("zset: rank out of range")
+	}
+	switch {
+	case s.IsLog():
+		return float64(s.logAt(int64(rank)))
+	case s.kind == kindTree:
+		return s.At(rank).Score
 	}
 	p := s.packed()
 	c, _ := p.read(p.seek(rank))
@@ -225,29 +212,29 @@ func (s *Set) convertLog() {
 		return
 	}
 	p := new(packed)
-	s.logAscend(0, func(v int64) bool {
-		var b [maxDigits + 3]byte
-		p.add(numberEntry(v).AppendMember(b[:0]), float64(v))
+	s.logAscend(0, func(e Entry) bool {
+		var b [maxMember]byte
+		p.add(e.AppendMember(b[:0]), e.Score)
 		return true
 	})
-	*s = Set{body: unsafe.Pointer(p), kind: kindPacked, flags: s.flags}
+	*s = Set{body: unsafe.Pointer(p), kind: kindPacked, flags: s.flags &^ flagWeighted}
 }
 
 // convertToTree converts a log or a packed tree to a tree.
 func (s *Set) convertToTree() {
 	if s.IsLog() && s.Len() > deferFrom {
 		log := *s
-		*s = Set{body: unsafe.Pointer(newUnlistedTree(&log)), kind: kindTree, flags: s.flags}
+		*s = Set{body: unsafe.Pointer(newUnlistedTree(&log)), kind: kindTree, flags: s.flags &^ flagWeighted}
 		return
 	}
 	t := newTree()
 	s.Ascend(0, func(e Entry) bool {
-		var b [maxDigits + 3]byte
+		var b [maxMember]byte
 		t.append(e.AppendMember(b[:0]), e.Score)
 		return true
 	})
 	if s.kind == kindPacked {
 		t.longest = int(s.packed().longest)
 	}
-	*s = Set{body: unsafe.Pointer(t), kind: kindTree, flags: s.flags}
+	*s = Set{body: unsafe.Pointer(t), kind: kindTree, flags: s.flags &^ flagWeighted}
 }

@@ -27,7 +27,7 @@ func TestModel(t *testing.T) {
 	regularSteps := 0
 	for i := range race.Fewer(10) {
 		program := randomProgram(rng, 16000)
-		for _, encoding := range []string{"log", "packed", "regular", "tree", "mixed"} {
+		for _, encoding := range []string{"log", "weighted log", "packed", "regular", "tree", "mixed"} {
 			h := &history{program: slices.Clone(program), now: int64(i) * 1_700_000_000_000_000 / 30}
 			switch encoding {
 			case "packed", "regular":
@@ -37,8 +37,10 @@ func TestModel(t *testing.T) {
 				h.set.convertToTree()
 			}
 			convert := encoding == "mixed" || encoding == "regular"
+			isLog := encoding == "log" || encoding == "weighted log"
+			h.weights = encoding == "weighted log" || encoding == "mixed" && i%2 > 0
 			require.NoError(t, h.run(convert, 7), "%s, program %d", encoding, i)
-			require.True(t, encoding == "mixed" || h.set.IsLog() == (encoding == "log"))
+			require.True(t, encoding == "mixed" || h.set.IsLog() == isLog)
 			for k, n := range h.kinds {
 				kinds[k] += n
 			}
@@ -58,9 +60,11 @@ func FuzzSet(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, program []byte) {
 		for _, start := range []func(*Set){func(*Set) {}, (*Set).convertLog, (*Set).convertToTree} {
-			h := &history{program: program}
-			start(&h.set)
-			require.NoError(t, h.run(true, 16))
+			for _, weights := range []bool{false, true} {
+				h := &history{program: program, weights: weights}
+				start(&h.set)
+				require.NoError(t, h.run(true, 16))
+			}
 		}
 	})
 }

@@ -5,9 +5,9 @@ import "slices"
 // A change in the middle of a log decodes its block to a list of spans, edits the list, and encodes it again.
 // That costs a pass over the block, and there is only one encoder.
 
-// A span is n consecutive scores from first on.
+// A span is n consecutive scores from first on, of one unit each, or one score of 1+extra units.
 type span struct {
-	first, n int64
+	first, n, extra int64
 }
 
 func (r span) last() int64 { return r.first + r.n - 1 }
@@ -21,14 +21,25 @@ func appendSpans(spans []span, first int64, toks []byte) []span {
 	return spans
 }
 
-// spanTokens appends the tokens of r. They follow the score prev of the same block, whose last run r must not
-// touch, or are at the head of a block.
+// spanTokens appends the tokens of r. They follow the score prev of the same block, or are at the head of a
+// block. If r has one unit a score it must not touch another such span.
 func spanTokens(toks []byte, r span, prev int64, head bool) []byte {
-	if !head {
+	more := uint64(r.n) - 1
+	switch {
+	case r.extra > 0:
+		if head {
+			prev = r.first
+		}
+		toks = appendUvarint(append(toks, 0, 0), uint64(r.first-prev))
+		return appendUvarint(toks, uint64(r.extra)+1)
+	case head:
+	case r.first == prev+1:
+		more++
+	default:
 		toks = appendUvarint(toks, uint64(r.first-prev)-1)
 	}
-	if r.n > 1 {
-		toks = appendUvarint(append(toks, 0), uint64(r.n)-1)
+	if more > 0 {
+		toks = appendUvarint(append(toks, 0), more)
 	}
 	return toks
 }
@@ -55,17 +66,19 @@ func writeSpans(toks []byte, spans []span, limit int) ([]byte, int) {
 	return toks, len(spans)
 }
 
-// insertSpan inserts a score that is in no span.
-func insertSpan(spans []span, score int64) []span {
+// insertSpan inserts a score of 1+extra units that is in no span.
+func insertSpan(spans []span, score, extra int64) []span {
 	i, _ := slices.BinarySearchFunc(spans, score, func(r span, score int64) int {
 		if r.last() < score {
 			return -1
 		}
 		return 1
 	})
-	below := i > 0 && spans[i-1].last() == score-1
-	above := i < len(spans) && spans[i].first == score+1
+	below := i > 0 && spans[i-1].last() == score-1 && spans[i-1].extra == 0
+	above := i < len(spans) && spans[i].first == score+1 && spans[i].extra == 0
 	switch {
+	case extra > 0:
+		return slices.Insert(spans, i, span{score, 1, extra})
 	case below && above:
 		spans[i-1].n += 1 + spans[i].n
 		return slices.Delete(spans, i, i+1)
@@ -75,9 +88,22 @@ func insertSpan(spans []span, score int64) []span {
 		spans[i].first--
 		spans[i].n++
 	default:
-		return slices.Insert(spans, i, span{score, 1})
+		return slices.Insert(spans, i, span{score, 1, 0})
 	}
 	return spans
+}
+
+// extraOfSpans returns the units of the spans beyond one a score.
+func extraOfSpans(spans []span) (extra int64) {
+	for _, r := range spans {
+		extra += r.extra
+	}
+	return extra
+}
+
+// setExtra changes how many units a score stands for beyond one. The score has the given rank.
+func setExtra(spans []span, rank, score, extra int64) []span {
+	return insertSpan(deleteRanks(spans, rank, rank+1), score, extra)
 }
 
 // deleteRanks removes the scores with ranks in [start, stop). A range within one span leaves two spans.
@@ -87,11 +113,11 @@ func deleteRanks(spans []span, start, stop int64) []span {
 	var keep [2]span
 	k := 0
 	if before > 0 {
-		keep[k] = span{spans[i].first, before}
+		keep[k] = span{first: spans[i].first, n: before}
 		k++
 	}
 	if cut > 0 {
-		keep[k] = span{spans[j].first + cut, spans[j].n - cut}
+		keep[k] = span{first: spans[j].first + cut, n: spans[j].n - cut}
 		k++
 		j++
 	}

@@ -3,11 +3,14 @@ package zset
 // A block of a log is its first score and a string of bytes, the tokens, that encode the scores after it in
 // ascending order:
 //
-//	v >= 1        the next score is v+1 above the previous one
-//	0, then m>=1  m more scores follow, each one above the previous one
+//	v >= 1           the next score is v+1 above the previous one
+//	0, m >= 1        m more scores follow, each one above the previous one
+//	0, 0, g, u >= 2  the next score is g above the previous one and stands for u units; with g = 0, which
+//	                 only the first token has, the first score does
 //
-// Numbers are LEB128: seven bits a byte, low ones first. A step of one is always encoded as a run, so a block
-// has only one encoding, except that neighbouring blocks may touch (see logBlocks).
+// Numbers are LEB128: seven bits a byte, low ones first. A score without a token of its own stands for one
+// unit. A step of one to such a score is always encoded as a run, so a block has only one encoding, except
+// that neighbouring blocks may touch (see logBlocks).
 
 // blockSize is the size of the tokens of one block. At the usual two bytes a unit, reading half a block costs
 // less than a cache miss, and the block's directory entry of 32 bytes is a quarter of it.
@@ -36,7 +39,29 @@ func appendUvarint(p []byte, v uint64) []byte {
 	return append(p, byte(v))
 }
 
-// A runIter iterates over the runs of one block.
+// unitsToken returns the gap and the units of a token of units at pos, with the position after it.
+func unitsToken(toks []byte, pos int) (gap, units int64, next int) {
+	g, pos := uvarint(toks, pos+2)
+	u, pos := uvarint(toks, pos)
+	return int64(g), int64(u), pos
+}
+
+// hasUnitsToken reports whether a token of units is at pos.
+func hasUnitsToken(toks []byte, pos int) bool {
+	return pos+1 < len(toks) && toks[pos] == 0 && toks[pos+1] == 0
+}
+
+// headUnits returns the units of a block's first score, and the position of the tokens of the others.
+func headUnits(toks []byte) (units int64, pos int) {
+	if hasUnitsToken(toks, 0) {
+		if gap, units, pos := unitsToken(toks, 0); gap == 0 {
+			return units, pos
+		}
+	}
+	return 1, 0
+}
+
+// A runIter iterates over the spans of one block.
 type runIter struct {
 	run  span
 	toks []byte
@@ -46,29 +71,42 @@ type runIter struct {
 
 func newRunIter(first int64, toks []byte) runIter {
 	w := runIter{toks: toks}
+	units, pos := headUnits(toks)
+	if units > 1 {
+		w.run, w.pos, w.tok = span{first: first, n: 1, extra: units - 1}, pos, pos
+		return w
+	}
 	w.readRun(first)
 	return w
 }
 
-// readRun decodes the run that starts at first; its tokens, if any, are at pos.
+// readRun decodes the run that starts at first; its run token, if any, is at pos.
 func (w *runIter) readRun(first int64) {
-	w.run = span{first, 1}
+	w.run = span{first: first, n: 1}
 	w.tok = w.pos
-	if w.pos < len(w.toks) && w.toks[w.pos] == 0 {
+	if w.pos < len(w.toks) && w.toks[w.pos] == 0 && !hasUnitsToken(w.toks, w.pos) {
 		more, pos := uvarint(w.toks, w.pos+1)
 		w.run.n += int64(more)
 		w.pos = pos
 	}
 }
 
-// next advances to the next run and reports whether there is one.
+// next advances to the next span and reports whether there is one.
 func (w *runIter) next() bool {
-	if w.pos >= len(w.toks) {
+	switch last := w.run.last(); {
+	case w.pos >= len(w.toks):
 		return false
+	case hasUnitsToken(w.toks, w.pos):
+		gap, units, pos := unitsToken(w.toks, w.pos)
+		w.run, w.pos, w.tok = span{first: last + gap, n: 1, extra: units - 1}, pos, pos
+	case w.toks[w.pos] == 0: // a run that touches a score with units
+		more, pos := uvarint(w.toks, w.pos+1)
+		w.run, w.tok, w.pos = span{first: last + 1, n: int64(more)}, w.pos, pos
+	default:
+		gap, pos := uvarint(w.toks, w.pos)
+		w.pos = pos
+		w.readRun(last + int64(gap) + 1)
 	}
-	gap, pos := uvarint(w.toks, w.pos)
-	w.pos = pos
-	w.readRun(w.run.last() + int64(gap) + 1)
 	return true
 }
 
@@ -87,12 +125,19 @@ func seek(first int64, toks []byte, score int64) (below int64, found bool) {
 		}
 		if v == 0 {
 			v, pos = uvarint(toks, pos)
-			if score <= last+int64(v) {
-				return below + score - last, true
+			if v != 0 {
+				if score <= last+int64(v) {
+					return below + score - last, true
+				}
+				last += int64(v)
+				below += int64(v)
+				continue
 			}
-			last += int64(v)
-			below += int64(v)
-			continue
+			var gap int64
+			if gap, _, pos = unitsToken(toks, pos-2); gap == 0 {
+				continue
+			}
+			v = uint64(gap) - 1
 		}
 		last += int64(v) + 1
 		below++
@@ -114,15 +159,62 @@ func nth(first int64, toks []byte, i int64) int64 {
 		}
 		if v == 0 {
 			v, pos = uvarint(toks, pos)
-			v = min(v, uint64(i))
-			last += int64(v)
-			i -= int64(v)
-			continue
+			if v != 0 {
+				v = min(v, uint64(i))
+				last += int64(v)
+				i -= int64(v)
+				continue
+			}
+			var gap int64
+			if gap, _, pos = unitsToken(toks, pos-2); gap == 0 {
+				continue
+			}
+			v = uint64(gap) - 1
 		}
 		last += int64(v) + 1
 		i--
 	}
 	return last
+}
+
+// extraBelow returns how many units the scores of the block that are below score stand for, beyond one each.
+func extraBelow(first int64, toks []byte, score int64) (extra int64) {
+	for w := newRunIter(first, toks); ; {
+		if w.run.first >= score {
+			return extra
+		}
+		extra += w.run.extra
+		if !w.next() {
+			return extra
+		}
+	}
+}
+
+// extraOf returns how many units a score of the block stands for beyond one, 0 if the block does not have it.
+func extraOf(first int64, toks []byte, score int64) int64 {
+	w := newRunIter(first, toks)
+	for w.run.last() < score {
+		if !w.next() {
+			return 0
+		}
+	}
+	if w.run.first != score {
+		return 0
+	}
+	return w.run.extra
+}
+
+// nthUnit returns the score of the i-th unit of the block, from 0; it must exist.
+func nthUnit(first int64, toks []byte, i int64) int64 {
+	w := newRunIter(first, toks)
+	for i >= w.run.n+w.run.extra {
+		i -= w.run.n + w.run.extra
+		w.next()
+	}
+	if w.run.extra > 0 {
+		return w.run.first
+	}
+	return w.run.first + i
 }
 
 // lastScore returns the block's last score and the position of its run token, or the end of the tokens if it
@@ -142,11 +234,8 @@ func dropFirst(first int64, toks []byte, k int64) (int64, int) {
 		k -= w.run.n
 		w.next()
 	}
-	rest := w.run.n - 1 - k
-	used := 0
-	if rest > 0 {
-		used = len(appendUvarint(append(toks[:0], 0), uint64(rest)))
-	}
+	r := span{first: w.run.first + k, n: w.run.n - k, extra: w.run.extra}
+	used := len(spanTokens(toks[:0], r, 0, true))
 	used += copy(toks[used:], toks[w.pos:])
-	return w.run.first + k, used
+	return r.first, used
 }

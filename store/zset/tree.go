@@ -59,11 +59,8 @@ func compareItems(a, b item) int {
 	return strings.Compare(a.node.Key(), b.node.Key())
 }
 
-// entry returns the entry of an item. One without a node is a member of a log.
+// entry returns the entry of an item that has a node.
 func (it item) entry() Entry {
-	if it.node == nil {
-		return numberEntry(int64(it.score))
-	}
 	return Entry{Score: it.score, member: it.node.Key()}
 }
 
@@ -175,7 +172,7 @@ func (t *tree) countTo(it item) int {
 
 func (t *tree) at(rank int) Entry {
 	l, i := t.locate(rank)
-	return t.itemOf(l, i).entry()
+	return t.entryOf(l, i)
 }
 
 func (t *tree) ascend(rank int, fn func(Entry) bool) {

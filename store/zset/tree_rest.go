@@ -77,7 +77,7 @@ func newUnlistedTree(log *Set) *tree {
 	t := newTree()
 	n := log.Len()
 	t.rest = rest{log: log, parts: make(map[*leaf]part, n/listedAtOnce+1), unlisted: n}
-	t.longest = max(numberLen(log.first), numberLen(log.last()))
+	t.longest = log.longestMember()
 	for from := 0; from < n; from += listedAtOnce {
 		l := t.back
 		if from > 0 {
@@ -97,6 +97,14 @@ func (t *tree) size(l *leaf) int {
 		return t.rest.parts[l].n
 	}
 	return len(l.items)
+}
+
+// entryOf returns an entry of a leaf.
+func (t *tree) entryOf(l *leaf, i int) Entry {
+	if l.unlisted {
+		return t.rest.log.At(t.rest.parts[l].from + i)
+	}
+	return l.items[i].entry()
 }
 
 // itemOf returns an item of a leaf. That of an unlisted one has no node.
@@ -125,11 +133,7 @@ func (t *tree) findUnlisted(member []byte) (*leaf, int) {
 	if t.rest.log == nil {
 		return nil, 0
 	}
-	v, ok := parseNumber(member)
-	if !ok {
-		return nil, 0
-	}
-	rank, ok := t.rest.log.logRank(v)
+	rank, v, ok := t.rest.log.logFind(member)
 	if !ok {
 		return nil, 0
 	}
@@ -157,8 +161,8 @@ func (t *tree) ascendUnlisted(l *leaf, i int, fn func(Entry) bool) bool {
 // ascend calls fn for the members from the i-th on, until fn returns false, and returns false then.
 func (p part) ascend(log *Set, i int, fn func(Entry) bool) bool {
 	left, more := p.n-i, true
-	log.logAscend(int64(p.from+i), func(v int64) bool {
-		more = fn(numberEntry(v))
+	log.logAscend(int64(p.from+i), func(e Entry) bool {
+		more = fn(e)
 		left--
 		return more && left > 0
 	})
@@ -169,8 +173,8 @@ func (p part) ascend(log *Set, i int, fn func(Entry) bool) bool {
 // then.
 func (t *tree) descendUnlisted(l *leaf, i int, fn func(Entry) bool) bool {
 	left, more := i+1, true
-	t.rest.log.logDescend(int64(t.rest.parts[l].from+i), func(v int64) bool {
-		more = fn(numberEntry(v))
+	t.rest.log.logDescend(int64(t.rest.parts[l].from+i), func(e Entry) bool {
+		more = fn(e)
 		left--
 		return more && left > 0
 	})
@@ -231,14 +235,14 @@ func (t *tree) list(l *leaf) {
 	log := t.rest.log
 	at := l
 	left := p.n
-	log.logAscend(int64(p.from), func(v int64) bool {
+	log.logAscend(int64(p.from), func(e Entry) bool {
 		if len(at.items) == leafSize {
 			at = t.linkAfter(at)
 		}
-		var b [maxDigits + 3]byte
-		member := numberEntry(v).AppendMember(b[:0])
+		var b [maxMember]byte
+		member := e.AppendMember(b[:0])
 		n, _ := t.index.Put(dict.Hash(member), member)
-		n.Value = float64(v)
+		n.Value = e.Score
 		if at.items == nil {
 			at.items = make([]item, 0, leafSize)
 			t.updateItemsBytes(at)

@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/zlimit/zlimit/resp"
@@ -24,41 +23,13 @@ func (k *Call) Combines(o *Call) bool {
 // Signature.
 func (k *Call) Combinable() bool { return k.decides }
 
-// Units returns at most how many units the function adds to logs for the call. It does not know what
-// RL.SETTLE and RL.ADOPT add.
-func (k *Call) Units() int64 {
-	keys := int64(1)
-	switch k.function {
-	case "log", "reserve":
-	case "mallow":
-		keys = int64(len(k.keys))
-	default:
-		return 0
-	}
-	least := k.limit.Quotas[0].Limit
-	for _, q := range k.limit.Quotas {
-		least = min(least, q.Limit)
-	}
-	switch {
-	case k.peek, k.limit.Cost > least && !k.limit.AtMost: // which is never admitted
-		return 0
-	}
-	return keys * min(k.limit.Cost, least)
-}
-
-// Bound returns the error reply of a call that can add more than so many units to logs, for each of which the
-// engine takes time in which it does nothing else. It must be called once, if at all.
-func (k *Call) Bound(most int64) resp.Value {
-	if k.function == "settle" || k.function == "adopt" { // it depends on the keys
+// Bound limits to so many the members that the function may make of a key, for each of which the engine takes
+// time in which it does nothing else. It must be called once, if at all.
+func (k *Call) Bound(most int64) {
+	if k.function == "adopt" {
 		k.most = most
 		k.args = append(k.args, number(most))
-		return resp.None
 	}
-	if units := k.Units(); units > most {
-		return resp.Error(fmt.Sprintf("ERR the call can add %d units to a log, which upstream-max-units (%d)"+
-			" forbids; use ALGO BUCKETS or ALGO GCRA for more", units, most))
-	}
-	return resp.None
 }
 
 // AppendSignature appends a text that only calls that combine with k have.

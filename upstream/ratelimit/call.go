@@ -23,7 +23,7 @@ type Call struct {
 	decides bool
 	cost    int64
 	options int64
-	most    int64 // units that RL.SETTLE or RL.ADOPT may add; 0: as many as the command
+	most    int64 // members that RL.ADOPT may make; 0: as many as the command
 
 	made    rl.LimitDecision // see Made
 	decided bool
@@ -43,6 +43,8 @@ const inexact = 1 << 53
 const maxExpiryMs = 1 << 52
 
 var (
+	errEntries = resp.Error("ERR key holds more than 100000 entries, some of several units, which a gateway counts " +
+		"one by one")
 	errLimit = resp.Error("ERR limit must be at most " + strconv.Itoa(inexact-1) + " over an upstream")
 	errFloat = resp.Error("ERR INCREX with BYFLOAT is not available over an upstream")
 	errLarge = resp.Error("ERR key holds a number above " + strconv.Itoa(inexact-1) +

@@ -13,9 +13,10 @@ var modelKeys = []string{
 
 // A history is random calls. Its clock moves forwards, and now and then back.
 type history struct {
-	r     *rand.Rand
-	nowMs int64
-	last  string // the last command
+	r       *rand.Rand
+	nowMs   int64
+	last    string // the last command
+	byHands int
 }
 
 func (h *history) key(usual string) string {
@@ -171,8 +172,10 @@ func (h *history) byHand() string {
 			`"hold 1 1700000000000000 2 1000 5 4 1000 held "`, `"hold 1 0 2 1000 5 4 1000 held"`,
 		) + h.some(0.5, "PX 150")
 	case 4:
-		return fmt.Sprintf("ZADD %s %[2]d%03[3]d %[2]d%03[3]d", h.pick("log", "log2"),
-			h.nowMs-int64(h.r.IntN(90)), h.r.IntN(1000))
+		// In the form of an entry and in order: anything else makes the key no log.
+		h.byHands++
+		return fmt.Sprintf("ZADD %s %[2]d%03[3]d %[2]d%03[3]d:%[4]d", h.pick("log", "log2"),
+			h.nowMs+int64(h.r.IntN(3)), 900+h.byHands%100, 1+h.r.IntN(4))
 	case 5:
 		return "ZREMRANGEBYRANK " + h.pick("log", "log2", "leases") + h.pick(" 0 0", " -1 -1")
 	case 6:

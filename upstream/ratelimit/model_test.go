@@ -196,9 +196,13 @@ var modelFaults = []struct{ name, text, fault string }{
 	{"a unit counts a millisecond longer", "(k.now - window + 1) * 1000", "(k.now - window) * 1000"},
 	{
 		"retention is the call's own window",
-		"keep = max(keep, k.expire - floor(k.newest / 1000))", "",
+		"k.keep = log_keep(k, k.longest)", "k.keep = k.longest",
 	},
-	{"units of a call overlap", "first = max(first, k.newest + 1)", "first = max(first, k.newest)"},
+	{"calls of a millisecond share an entry", "score = k.newest + 1", "score = k.newest"},
+	{"units count as one", "n = n == '' and 1 or tonumber(n)", "n = 1"},
+	{"a count begins one entry late", "return k.after[log_index(k, score)]", "return k.after[log_index(k, score + 1)]"},
+	{"a wait is for the next entry", "if k.after[middle] > left then", "if k.after[middle] >= left then"},
+	{"a part of an entry goes, the rest stays", "weighted_member(score, k.units[i] - left)", "weighted_member(score, left)"},
 	{"the last window binds", "binds = retry >= 0 and (wait < 0 or wait > retry)", "binds = true"},
 	{
 		"a denied call counts",
@@ -207,7 +211,7 @@ var modelFaults = []struct{ name, text, fault string }{
 	},
 	{
 		"a peek counts",
-		"if has(flags, PEEK) then\n      if not log_run", "if false then\n      if not log_run",
+		"local peek, _, code = has(flags, PEEK), nil, nil", "local peek, _, code = false, nil, nil",
 	},
 	{
 		"the second caller does not see the first",
@@ -218,8 +222,8 @@ var modelFaults = []struct{ name, text, fault string }{
 	{"a part of a unit does not count", "if more then", "if false then"},
 	{
 		"a refund takes the oldest units",
-		"call('ZREMRANGEBYRANK', k.key, through - removed, through - 1)",
-		"call('ZREMRANGEBYRANK', k.key, below, below + removed - 1)",
+		"call('ZREMRANGEBYRANK', key, through - removed, through - 1)",
+		"call('ZREMRANGEBYRANK', key, 0, removed - 1)",
 	},
 	{"a settled hold is settled again", "elseif h.settled then", "elseif false then"},
 	{

@@ -51,11 +51,12 @@ const (
 	codeLarge
 	codeForeignHold
 	codeNoRefund
-	codeExcess
+	codeSum
 	codeNotInteger
 	codeOverflow
 	codeAdoptLarge
 	codeAdoptScores
+	codeEntries
 )
 
 var redisTypes = [...]string{"", "zset", "string", "hash"}
@@ -128,12 +129,10 @@ func (k *Call) refusal(n []item) resp.Value {
 		return rl.ErrForeignHold
 	case codeNoRefund:
 		return rl.ErrNoRefund
-	case codeExcess:
-		if k.most > 0 && k.most < limiter.MaxCost {
-			return resp.Error(fmt.Sprintf("ERR actual must be at most upstream-max-units (%d) above the "+
-				"estimate", k.most))
-		}
-		return rl.ErrActualLarge
+	case codeSum:
+		return rl.ErrSum
+	case codeEntries:
+		return errEntries
 	case codeAdoptLarge:
 		if k.most > 0 && k.most < rl.MaxAdopted {
 			return resp.Error(fmt.Sprintf("ERR key holds more than upstream-max-units (%d) members", k.most))

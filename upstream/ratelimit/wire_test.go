@@ -178,7 +178,7 @@ var rows = func() map[string]*commands.Command {
 func contextOf(words [][]byte) *commands.Ctx {
 	return &commands.Ctx{
 		Args: words, Cmd: rows[strings.ToLower(string(words[0]))], Proto: resp.RESP2,
-		Scope: commands.Scope{Settings: &commands.Settings{RLLogMaxUnits: limiter.DefaultMaxUnits}},
+		Scope: commands.Scope{Settings: &commands.Settings{RLLogMaxUnits: limiter.DefaultMaxEntries}},
 	}
 }
 

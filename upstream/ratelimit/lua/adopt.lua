@@ -32,26 +32,40 @@ end
 
 -- adopt_log returns the scores of a log for the times of a set, nil if a log cannot hold them.
 local function adopt_log(unit, entries)
-  local units, next_unit = {}, 0
+  local scores, units, newest = {}, {}, 0
   for i = 2, #entries, 2 do
     local score = tonumber(entries[i])
     local last = ceil(unit_us(unit, score) / 1000)
     if unit.name == 's' and score == floor(score) then
       last = last + 999
     end
-    next_unit = max(next_unit, last * 1000)
-    if next_unit >= MAX_SCORE then
+    score = last * 1000
+    if score <= newest then
+      score = newest + 1
+      if score % 1000 == 0 then
+        score = newest
+      end
+    end
+    if score >= MAX_SCORE then
       return nil
     end
-    local text = format('%.0f', next_unit)
-    units[i - 1], units[i] = text, text
-    next_unit = next_unit + 1
+    if score ~= newest then
+      scores[#scores + 1], units[#units + 1] = score, 0
+      newest = score
+    end
+    units[#scores] = units[#scores] + 1
   end
-  return units
+  local entries, weighted = {}, false
+  for i, score in ipairs(scores) do
+    weighted = weighted or units[i] > 1
+    entries[2 * i - 1] = format('%.0f', score)
+    entries[2 * i] = weighted and weighted_member(score, units[i]) or entries[2 * i - 1]
+  end
+  return entries
 end
 
--- adopt_back returns scores and members for the units of a log.
-local function adopt_back(unit, entries)
+-- adopt_back returns scores and members for the units of a log, nil if there are more than a number.
+local function adopt_back(unit, entries, most)
   local times = {}
   for i = 1, #entries, 2 do
     local time = ceil(floor(tonumber(entries[i + 1]) / 1000) * 1000 * unit.over / unit.times)
@@ -62,12 +76,20 @@ local function adopt_back(unit, entries)
       end
       time = time + apart
     end
-    times[i], times[i + 1] = format('%.0f', time), 'zlimit:' .. entries[i]
+    local score, units = log_entry(entries[i], entries[i + 1])
+    local stem = 'zlimit:' .. (score and format('%.0f', score) or entries[i])
+    if #times / 2 + (units or 1) > most then
+      return nil
+    end
+    for n = 1, units or 1 do
+      times[#times + 1] = format('%.0f', time)
+      times[#times + 1] = stem .. (n > 1 and format('-%.0f', n) or '')
+    end
   end
   return times
 end
 
--- key; unit for the way back or an empty text, most members (nil: MAX_COST). The reply is how many were converted.
+-- key; unit for the way back or an empty text, most members (nil: a million). The reply is how many were made.
 local function adopt(keys, args)
   local key, kind, back = keys[1], type_of(keys[1]), nil
   for _, unit in ipairs(ADOPT_UNITS) do
@@ -85,7 +107,8 @@ local function adopt(keys, args)
     return { 0 }
   end
   local size = call('ZCARD', key)
-  if size > tonumber(args[2] or MAX_COST) then
+  local most = tonumber(args[2] or 1000000)
+  if size > most then
     return { ADOPT_LARGE, 0, 0 }
   elseif back and not is_log then
     return foreign(kind)
@@ -94,12 +117,15 @@ local function adopt(keys, args)
   end
   local members = call('ZRANGE', key, 0, -1, 'WITHSCORES')
   if back then
-    members = adopt_back(back, members)
+    members = adopt_back(back, members, most)
+    if not members then
+      return { ADOPT_LARGE, 0, 0 }
+    end
   else
     members = adopt_log(unit, members)
-  end
-  if not members then
-    return { CLOCK, 0, 0 }
+    if not members then
+      return { CLOCK, 0, 0 }
+    end
   end
   local at = expiry(key)
   call('DEL', key)
@@ -109,5 +135,5 @@ local function adopt(keys, args)
   if at > 0 then
     call('PEXPIREAT', key, at)
   end
-  return { size }
+  return { back and #members / 2 or size }
 end

@@ -14,14 +14,13 @@ end
 local INEXACT = 9007199254740992 -- 2^53
 local MIN_SCORE, MAX_SCORE = 100000000000000, INEXACT
 local MAX_WINDOW = 3155760000000 -- a hundred years in milliseconds
-local MAX_COST = 1000000
 local MAX_BUCKETS = 1000
 
 -- The first number of a reply that is not a decision: what is wrong with the key. The Go
 -- code makes the text.
 local HOLDS, FOREIGN, BUCKETS_DIFFER, WINDOW_DIFFERS, CLOCK = -101, -102, -103, -104, -105
-local LARGE, FOREIGN_HOLD, NO_REFUND, EXCESS = -106, -107, -108, -109
-local NOT_INTEGER, OVERFLOW, ADOPT_LARGE, ADOPT_SCORES = -110, -111, -112, -113
+local LARGE, FOREIGN_HOLD, NO_REFUND, SUM = -106, -107, -108, -109
+local NOT_INTEGER, OVERFLOW, ADOPT_LARGE, ADOPT_SCORES, ENTRIES = -110, -111, -112, -113, -114
 
 -- Bits of a caller's options.
 local ATMOST, PEEK, FULL = 1, 2, 4
