@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -197,7 +198,7 @@ func newPrefixModel(seed uint64) *prefixModel {
 
 // TestPrefixCountsFollowEveryChange changes keys and limits at random while walks are under way.
 func TestPrefixCountsFollowEveryChange(t *testing.T) {
-	for range 6 {
+	for range race.Fewer(6) {
 		seed := rand.Uint64()
 		m := newPrefixModel(seed)
 		for range 12_000 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/store/alloc"
 )
 
@@ -31,7 +32,7 @@ func TestWatchModel(t *testing.T) {
 		return key{rnd.IntN(3), fmt.Sprint(i, strings.Repeat("n", i*7))}
 	}
 	aborted := 0
-	for range 5000 {
+	for range race.Fewer(5000) {
 		i, k := rnd.IntN(len(watches)), anyKey()
 		w, db := &watches[i], s.DB(k.db)
 		switch rnd.IntN(9) {
@@ -68,7 +69,7 @@ func TestWatchModel(t *testing.T) {
 		require.Equal(t, watching, clients)
 		require.Equal(t, int64(len(all)), keys)
 	}
-	require.Greater(t, aborted, 100)
+	require.Greater(t, aborted, race.Fewer(100))
 	for i := range watches {
 		s.Unwatch(&watches[i])
 		require.Zero(t, watches[i].Bytes())
