@@ -107,7 +107,8 @@ func TestGo(t *testing.T) {
 	env := append(os.Environ(),
 		"GOPROXY=file://"+moduleProxy(t, version)+",file://"+downloaded, "GOSUMDB=off", "GOWORK=off",
 		"GOMODCACHE="+filepath.Join(dir, "modules"), "GOBIN="+bin,
-		"GOFLAGS=-modcacherw -trimpath -pgo=off", "CGO_ENABLED=0") // as the standard library is compiled already
+		// With these the standard library is compiled already.
+		"GOFLAGS=-modcacherw -trimpath -pgo=off", "CGO_ENABLED=0")
 	command := func(name string, args ...string) string {
 		cmd := exec.Command(name, args...)
 		cmd.Dir, cmd.Env = project, env
