@@ -21,15 +21,16 @@ redis.call('ZADD', key, now, ARGV[1] .. ':' .. ARGV[4])
 return tostring(1)
 `
 
-// costRows returns the rows of RL.ALLOW with a cost, against a script of the same effect. The limit grows with
-// the cost, so that all rows decide alike.
+// costRows returns the rows of RL.ALLOW with a cost, against a script of the same effect. The limit grows
+// with the cost, so that all rows decide alike.
 func costRows() (list []row) {
 	for _, cost := range []int64{1, 100, 10_000, 1_000_000} {
 		q := perMinute
 		q.cost = cost
 		list = append(list, row{
-			name: fmt.Sprint("cost-", cost), about: fmt.Sprintf("RL.ALLOW COST %d against a script of that effect", cost),
-			floor: 6, pipeline: 16, sides: against(allowCost, evalCost), connections: 50, keys: 10_000, quota: q,
+			name: fmt.Sprint("cost-", cost), floor: 6,
+			about:    fmt.Sprintf("RL.ALLOW COST %d against a script of that effect", cost),
+			pipeline: 16, sides: against(allowCost, evalCost), connections: 50, keys: 10_000, quota: q,
 			mix: admitting, renew: true,
 		})
 	}

@@ -82,10 +82,13 @@ func largeWindow(ctx context.Context, b *bench, r row, _ say) ([]result, error) 
 				return nil, err
 			}
 			for i, l := range []*load{
-				{flow: rlAllow, keys: &picker{only: 1}, quota: quota{limit: int64(hits), windowMs: int64(hits) + 3_600_000}},
 				{
-					flow: sliding, keys: &picker{only: 2}, quota: quota{limit: int64(hits) + 100, windowMs: int64(hits)},
-					fromMs: nowMs + 1,
+					flow: rlAllow, keys: &picker{only: 1},
+					quota: quota{limit: int64(hits), windowMs: int64(hits) + 3_600_000},
+				},
+				{
+					flow: sliding, keys: &picker{only: 2}, fromMs: nowMs + 1,
+					quota: quota{limit: int64(hits) + 100, windowMs: int64(hits)},
 				},
 			} {
 				l.address, l.pipeline, l.connections, l.duration = s.address, 1, 1, b.length/2

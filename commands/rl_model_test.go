@@ -294,7 +294,8 @@ func TestHoldsModel(t *testing.T) {
 	}
 	// The comparison detects every fault of the model.
 	for _, fault := range []string{
-		"reserves twice", "settles twice", "releases the newest", "omits the excess", "leaves early", "spills",
+		"reserves twice", "settles twice", "releases the newest", "omits the excess", "leaves early",
+		"spills",
 	} {
 		found := false
 		for seed := uint64(0); seed < 60 && !found; seed++ {

@@ -335,8 +335,8 @@ func checkWaits(
 	return kind
 }
 
-// TestIsTheIdealSlidingWindow checks that with a clock that never steps back the log is the ideal sliding window by the true
-// instants of admission: it admits neither too much nor too little.
+// TestIsTheIdealSlidingWindow checks that with a clock that never steps back the log is the ideal sliding
+// window by the true instants of admission: it admits neither too much nor too little.
 func TestIsTheIdealSlidingWindow(t *testing.T) {
 	for seed := range uint64(race.Fewer(100)) {
 		rng := rand.New(rand.NewPCG(seed, 5))

@@ -85,7 +85,7 @@ func (w *world) call(t *testing.T, nowMs int64, quotas []Quota, cost int64) Deci
 	d, err := w.decide(w.log(), nowMs, w.expireAtMs, quotas, cost)
 	require.NoError(t, err)
 	if d.Units == 0 {
-		require.Zero(t, d.Change.Score)
+		require.Zero(t, d.Score)
 		require.Zero(t, d.DropThrough)
 		require.Zero(t, d.ExpireAtMs)
 		return d

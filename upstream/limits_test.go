@@ -75,7 +75,8 @@ func TestMaxUnits(t *testing.T) {
 		require.True(t, strings.HasPrefix(got, want), "%s: %s", line, got)
 	}
 	require.Equal(t, ":101\r\n", u.do("RL.REFUND a 1000000")[0])
-	require.Equal(t, "-ERR key holds more than upstream-max-units (100) members\r\n", u.do("RL.ADOPT f BACK s")[0])
+	require.Equal(t, "-ERR key holds more than upstream-max-units (100) members\r\n",
+		u.do("RL.ADOPT f BACK s")[0])
 }
 
 // TestWaitOutlastsTimeout: the time for which replicas are waited for is not the node's time to answer. A

@@ -62,7 +62,7 @@ func rlAllow(c *commands.Ctx) resp.Value {
 func allowPlain(c *commands.Ctx) resp.Value {
 	var quotas [1]limiter.Quota
 	var refusal resp.Value
-	if quotas[0], refusal = parseQuota(c, c.Args[2], c.Args[3]); refusal.IsError() {
+	if quotas[0], refusal = parseQuota(c.Args[2], c.Args[3]); refusal.IsError() {
 		return refusal
 	}
 	call := limiter.Call{Cost: 1}

@@ -61,12 +61,12 @@ func (a *allowCall) appendQuota(c *commands.Ctx, o *options) (refusal resp.Value
 			return errManyQuotas
 		}
 	}
-	a.quotas[a.n], refusal = parseQuota(c, limit, o.value())
+	a.quotas[a.n], refusal = parseQuota(limit, o.value())
 	a.n++
 	return refusal
 }
 
-func parseQuota(c *commands.Ctx, limit, window []byte) (q limiter.Quota, refusal resp.Value) {
+func parseQuota(limit, window []byte) (q limiter.Quota, refusal resp.Value) {
 	var ok bool
 	if q.Limit, ok = store.ParseInt(limit); !ok {
 		return q, errLimitNumber

@@ -46,7 +46,7 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 	"rl.mallow": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		triples, call, refusal := parseMallow(c)
 		for i := 0; i < len(triples); i += 3 {
-			q, _ := parseQuota(c, triples[i+1], triples[i+2])
+			q, _ := parseQuota(triples[i+1], triples[i+2])
 			l.Keys, l.Quotas = append(l.Keys, triples[i]), append(l.Quotas, q)
 		}
 		l.Call, l.Algorithm, l.count = call, logAlgorithm.name, (*LimitDecision).countMallow

@@ -123,7 +123,8 @@ var rlErrors = []struct {
 
 // errLogFull refuses an entry beyond rl-log-max-units.
 func errLogFull(most int64) resp.Value {
-	return resp.Error("ERR key has as many entries as rl-log-max-units allows (" + strconv.FormatInt(most, 10) +
+	return resp.Error("ERR key has as many entries as rl-log-max-units allows (" +
+		strconv.FormatInt(most, 10) +
 		"): CONFIG SET rl-log-max-units allows more, ALGO BUCKETS and ALGO GCRA need none")
 }
 

@@ -267,7 +267,8 @@ func rlReserve(c *commands.Ctx) resp.Value {
 	markFullness(c, c.Args[1], &d)
 	countReserve(c, c.Args[1], a.estimate, d.Units)
 	h = hold{
-		state: holdOpen, idLen: int64(len(a.id)), score: d.Score, units: d.Units, windowMs: a.quotas[0].WindowMs,
+		state: holdOpen,
+		idLen: int64(len(a.id)), score: d.Score, units: d.Units, windowMs: a.quotas[0].WindowMs,
 		limit: d.Limit, remaining: d.Remaining, resetMs: d.ResetAfterMs,
 	}
 	var text [holdBufferSize]byte
@@ -288,7 +289,7 @@ type reserveCall struct {
 }
 
 func parseReserve(c *commands.Ctx) (a reserveCall, refusal resp.Value) {
-	if a.quotas[0], refusal = parseQuota(c, c.Args[2], c.Args[3]); refusal.IsError() {
+	if a.quotas[0], refusal = parseQuota(c.Args[2], c.Args[3]); refusal.IsError() {
 		return a, refusal
 	}
 	var ok bool

@@ -24,15 +24,16 @@ local function read_hold(_, text)
   local h = {
     id_length = tonumber(texts[1]), first = tonumber(texts[2]), units = tonumber(texts[3]),
     window = tonumber(texts[4]), limit = texts[5], remaining = texts[6], reset = texts[7],
-    held = held and not settled, settled = settled, counted = texts[8], excess = texts[9], released = texts[10],
+    held = held and not settled, settled = settled,
+    counted = texts[8], excess = texts[9], released = texts[10],
     begin = match(text, '^(hold[ %-%d]*) %l'),
   }
   h.last = h.first
   if h.held then
     h.last = h.first + (h.units - 1)
   end
-  if h.units < 1 or h.units >= INEXACT or h.first < MIN_SCORE or h.first >= MAX_SCORE or h.last >= MAX_SCORE or
-    h.window < 1 or h.window >= MAX_WINDOW then
+  if h.units < 1 or h.units >= INEXACT or h.first < MIN_SCORE or h.first >= MAX_SCORE or
+    h.last >= MAX_SCORE or h.window < 1 or h.window >= MAX_WINDOW then
     return nil
   end
   return h

@@ -10,7 +10,8 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// The state of LOG is a sorted set with a member for each entry: its score, or its score and units; see store/zset/weights.go.
+// The state of LOG is a sorted set with a member for each entry: its score, or its score and units; see
+// store/zset/weights.go.
 var logAlgorithm = algorithm{
 	name: "LOG", redisType: "zset", hasType: isZSet, foreignError: errForeignSet,
 	hasState: func(_ *commands.Ctx, n *store.Node) bool { return isUnitLog(store.ZSetOf(n)) },
@@ -121,8 +122,8 @@ func (k *logKey) log() limiter.Log {
 	return k.set
 }
 
-// makeRoom is called before apply, when nothing is changed yet. It returns the reply if the key cannot be made,
-// or has rl-log-max-units entries.
+// makeRoom is called before apply, when nothing is changed yet. It returns the reply if the key cannot be
+// made, or has rl-log-max-units entries.
 func (k *logKey) makeRoom(c *commands.Ctx, change *limiter.Change) resp.Value {
 	switch {
 	case k.node == nil:
@@ -203,10 +204,12 @@ func (k *logKey) removeNewest(c *commands.Ctx, n, first, last int64) (removed in
 	}
 	if k.set.Len() == 0 {
 		c.DidCall("DEL", k.name)
-	} else if at := limiter.ExpireAt(k.set.Newest(), keepMs); k.expireAtMs != 0 && (emptied || k.expireAtMs != at) {
-		k.expireAtMs = at
-		c.DB.ExpireAt(k.node, at)
-		c.DidExpire(k.name, at)
+	} else if k.expireAtMs != 0 {
+		if at := limiter.ExpireAt(k.set.Newest(), keepMs); emptied || k.expireAtMs != at {
+			k.expireAtMs = at
+			c.DB.ExpireAt(k.node, at)
+			c.DidExpire(k.name, at)
+		}
 	}
 	c.DB.Modified(k.node)
 	if k.set.Len() == 0 {

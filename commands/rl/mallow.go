@@ -59,7 +59,7 @@ func decideKey(
 	c *commands.Ctx, triple [][]byte, call limiter.Call, follows bool,
 ) (d limiter.Decision, created bool, refusal resp.Value) {
 	var quotas [1]limiter.Quota
-	if quotas[0], refusal = parseQuota(c, triple[1], triple[2]); refusal.IsError() {
+	if quotas[0], refusal = parseQuota(triple[1], triple[2]); refusal.IsError() {
 		return d, false, refusal
 	}
 	var k logKey
@@ -108,7 +108,7 @@ func parseMallow(c *commands.Ctx) (triples [][]byte, call limiter.Call, refusal 
 	}
 	for i := 0; i < len(triples); i += 3 {
 		var quotas [1]limiter.Quota
-		if quotas[0], refusal = parseQuota(c, triples[i+1], triples[i+2]); refusal.IsError() {
+		if quotas[0], refusal = parseQuota(triples[i+1], triples[i+2]); refusal.IsError() {
 			return nil, call, refusal
 		}
 		if err := limiter.Validate(quotas[:], a.Call); err != nil {

@@ -26,9 +26,9 @@ const MaxSim = 10_000
 
 // RL.SIM key limit window [limit window ...] [ALGO algorithm] FROM KEY | TRACE n
 //
-// FROM KEY replays the newest n entries of the key's log as calls, in the millisecond that each
-// stands for and with its units as the cost. FROM TRACE replays the last n calls that RL.TRACE has recorded. The
-// replay begins with an empty key and changes nothing. The reply is a map, see simReply.
+// FROM KEY replays the newest n entries of the key's log as calls, in the millisecond that each stands for
+// and with its units as the cost. FROM TRACE replays the last n calls that RL.TRACE has recorded. The replay
+// begins with an empty key and changes nothing. The reply is a map, see simReply.
 func rlSim(c *commands.Ctx) resp.Value {
 	source := c.Args[len(c.Args)-3:]
 	if !commands.EqualFold(source[0], "from") {

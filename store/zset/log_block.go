@@ -7,8 +7,8 @@ import (
 
 // A log of one block is stored in the Set itself: first, the number of entries, and a buffer that grows
 // through the allocator's size classes up to the size of a block. The buffer starts with the last score and,
-// if the log has weights, the turn, followed by the tokens. A set of one hit has no buffer: its first score is
-// also its last.
+// if the log has weights, the turn, followed by the tokens. A set of one hit has no buffer: its first score
+// is also its last.
 
 // bufSizes are the capacities of the buffer behind the last score, by the size class in flags.
 var bufSizes = [...]uint8{0, 8, 16, 24, 40, 56, 88, blockSize - uint8(scoreSize)}

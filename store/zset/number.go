@@ -15,8 +15,8 @@ const (
 )
 
 // ParseMember parses the member of a log's entry: an integer within 2^53 of zero, which is its score, or a
-// score, a colon and a number of units from 1 to MaxUnits. units is 0 for the first form. Numbers have the form
-// that strconv.AppendInt gives them.
+// score, a colon and a number of units from 1 to MaxUnits. units is 0 for the first form. Numbers have the
+// form that strconv.AppendInt gives them.
 func ParseMember(b []byte) (score, units int64, ok bool) {
 	colon := bytes.IndexByte(b, ':')
 	if colon < 0 {

@@ -17,10 +17,10 @@ type Set struct {
 	kind  uint8
 	flags uint8
 
-	// body is, by kind: the last score, the turn and the tokens of a log of one block, as an array of 16 to 128
-	// bytes (its size is in flags), or nil while none is needed; a *logBlocks; a *packed; a *tree. It is a bare
-	// pointer, not a field for each nor an interface, because a server has a million of these with a hit or
-	// two in them.
+	// body is, by kind: the last score, the turn and the tokens of a log of one block, as an array of 16 to
+	// 128 bytes (its size is in flags), or nil while none is needed; a *logBlocks; a *packed; a *tree. It is
+	// a bare pointer, not a field for each nor an interface, because a server has a million of these with a
+	// hit or two in them.
 	body unsafe.Pointer
 }
 

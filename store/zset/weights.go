@@ -129,9 +129,9 @@ func (s *Set) UnitsOf(score int64) int64 {
 // IsWeighted reports whether the log has weighted entries.
 func (s *Set) IsWeighted() bool { return s.hasWeights() }
 
-// Append adds an entry above the others. It is plain if it has one unit and no entry is weighted. score must be
-// within 2^53 of zero and above Newest if the set is not empty, units at least 1, and the units of all entries
-// at most MaxUnits. The set must be a log.
+// Append adds an entry above the others. It is plain if it has one unit and no entry is weighted. score must
+// be within 2^53 of zero and above Newest if the set is not empty, units at least 1, and the units of all
+// entries at most MaxUnits. The set must be a log.
 func (s *Set) Append(score, units int64) {
 	form := units
 	if units == 1 && !s.hasWeights() {
@@ -155,8 +155,8 @@ func (s *Set) AddUnits(score, units int64) {
 // EntryOf returns the entry with this score. The set must be a log that has it.
 func (s *Set) EntryOf(score int64) Entry { return s.logEntry(score) }
 
-// SetUnits changes the number of units of the entry with this score, and removes it if that is 0. A plain entry
-// below another plain one cannot have more than one unit. The set must be a log with such an entry.
+// SetUnits changes the number of units of the entry with this score, and removes it if that is 0. A plain
+// entry below another plain one cannot have more than one unit. The set must be a log with such an entry.
 func (s *Set) SetUnits(score, units int64) {
 	rank, ok := s.logRank(score)
 	if !ok || units < 0 || units > MaxUnits-s.Units()+s.UnitsOf(score) {

@@ -43,8 +43,8 @@ const inexact = 1 << 53
 const maxExpiryMs = 1 << 52
 
 var (
-	errEntries = resp.Error("ERR key holds more than 100000 entries, some of several units, which a gateway counts " +
-		"one by one")
+	errEntries = resp.Error("ERR key holds more than 100000 entries, some of several units, " +
+		"which a gateway counts one by one")
 	errLimit = resp.Error("ERR limit must be at most " + strconv.Itoa(inexact-1) + " over an upstream")
 	errFloat = resp.Error("ERR INCREX with BYFLOAT is not available over an upstream")
 	errLarge = resp.Error("ERR key holds a number above " + strconv.Itoa(inexact-1) +

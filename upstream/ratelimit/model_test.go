@@ -200,9 +200,9 @@ var modelFaults = []struct{ name, text, fault string }{
 	},
 	{"calls of a millisecond share an entry", "score = k.newest + 1", "score = k.newest"},
 	{"units count as one", "n = n == '' and 1 or tonumber(n)", "n = 1"},
-	{"a count begins one entry late", "return k.after[log_index(k, score)]", "return k.after[log_index(k, score + 1)]"},
+	{"a count begins one entry late", "k.after[log_index(k, score)]", "k.after[log_index(k, score + 1)]"},
 	{"a wait is for the next entry", "if k.after[middle] > left then", "if k.after[middle] >= left then"},
-	{"a part of an entry goes, the rest stays", "weighted_member(score, k.units[i] - left)", "weighted_member(score, left)"},
+	{"a part of an entry goes, the rest stays", "(score, k.units[i] - left)", "(score, left)"},
 	{"the last window binds", "binds = retry >= 0 and (wait < 0 or wait > retry)", "binds = true"},
 	{
 		"a denied call counts",

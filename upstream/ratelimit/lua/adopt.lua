@@ -89,7 +89,8 @@ local function adopt_back(unit, entries, most)
   return times
 end
 
--- key; unit for the way back or an empty text, most members (nil: a million). The reply is how many were made.
+-- key; unit for the way back or an empty text, most members (nil: a million). The reply is how many were
+-- made.
 local function adopt(keys, args)
   local key, kind, back = keys[1], type_of(keys[1]), nil
   for _, unit in ipairs(ADOPT_UNITS) do
