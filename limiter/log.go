@@ -4,7 +4,7 @@ package limiter
 // entries) for each quota and allocates nothing.
 
 // Log is what a decision reads of a key: entries with distinct scores in ascending
-// order, each with a number of units. On an empty Log only Len is called.
+// order, each with a number of units. On an empty Log only Len and Units are called.
 type Log interface {
 	Len() int                     // number of entries
 	Units() int64                 // of all entries
@@ -131,14 +131,15 @@ func (k *key) view(log Log, nowMs, expireAtMs int64) {
 	if log == nil {
 		return
 	}
-	if log.Len() == 0 {
+	held := log.Units()
+	if held == 0 {
 		return
 	}
 	if k.expireAtMs > 0 && nowMs > k.expireAtMs {
 		k.expired = true
 		return
 	}
-	k.held, k.oldest, k.newest = log.Units(), log.Oldest(), log.Newest()
+	k.held, k.oldest, k.newest = held, log.Oldest(), log.Newest()
 }
 
 // judge sets d, which must be zero, to the current answer of the binding quota. AtMost

@@ -22,17 +22,17 @@ type allowCall struct {
 
 // parse parses and validates the arguments after the key, of which there are two or more.
 func (a *allowCall) parse(c *commands.Ctx, args [][]byte, allowed optionSet) resp.Value {
-	if refusal := a.parseArgs(c, args, allowed); refusal.IsError() {
+	if refusal := a.parseArgs(args, allowed); refusal.IsError() {
 		return refusal
 	}
 	return a.validate(c)
 }
 
 // parseArgs is parse without validation.
-func (a *allowCall) parseArgs(c *commands.Ctx, args [][]byte, allowed optionSet) resp.Value {
+func (a *allowCall) parseArgs(args [][]byte, allowed optionSet) resp.Value {
 	o := options{args}
 	for a.n == 0 || o.more() && parseOption(o.rest[0], allowed) == 0 {
-		if refusal := a.appendQuota(c, &o); refusal.IsError() {
+		if refusal := a.appendQuota(&o); refusal.IsError() {
 			return refusal
 		}
 	}
@@ -49,7 +49,7 @@ func (a *allowCall) validate(c *commands.Ctx) resp.Value {
 	return resp.None
 }
 
-func (a *allowCall) appendQuota(c *commands.Ctx, o *options) (refusal resp.Value) {
+func (a *allowCall) appendQuota(o *options) (refusal resp.Value) {
 	limit := o.value()
 	if a.n > 0 {
 		switch _, number := store.ParseInt(limit); {

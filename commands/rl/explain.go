@@ -31,7 +31,7 @@ var rlExplainRows = []commands.Command{
 // recognized.
 func rlExplain(c *commands.Ctx) resp.Value {
 	var a allowCall
-	if refusal := a.parseArgs(c, c.Args[2:], explainOptions); refusal.IsError() {
+	if refusal := a.parseArgs(c.Args[2:], explainOptions); refusal.IsError() {
 		return refusal
 	}
 	n := c.DB.Peek(c.Args[1], c.NowMs)

@@ -151,12 +151,14 @@ func (k *logKey) apply(c *commands.Ctx, change *limiter.Change) {
 		emptied = k.setUnits(c, change.Score, k.set.UnitsOf(change.Score)+change.Units)
 	} else {
 		k.set.Append(change.Score, change.Units)
-		didEntry(c, k.name, k.set, change.Score)
+		if c.Group() != nil {
+			didEntry(c, k.name, k.set, change.Score)
+		}
 	}
 	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))
 	c.DB.ExpireAt(k.node, change.ExpireAtMs)
 	c.DB.Touch(k.node) // not Modified, because the set cannot be empty
-	if emptied || change.ExpireAtMs != k.expireAtMs {
+	if c.Group() != nil && (emptied || change.ExpireAtMs != k.expireAtMs) {
 		c.DidExpire(k.name, change.ExpireAtMs)
 	}
 	k.expireAtMs = change.ExpireAtMs

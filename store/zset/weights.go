@@ -135,6 +135,10 @@ func (s *Set) IsWeighted() bool { return s.hasWeights() }
 func (s *Set) Append(score, units int64) {
 	form := units
 	if units == 1 && !s.hasWeights() {
+		if s.IsLog() && score <= maxNumber && score >= -maxNumber && (s.Len() == 0 || score > s.last()) {
+			s.logAppend(span{first: score, n: 1}) // what nearly all calls are
+			return
+		}
 		form = 0
 	}
 	if !s.IsLog() || s.Len() > 0 && score <= s.last() || score < -maxNumber || score > maxNumber ||
