@@ -241,3 +241,38 @@ func TestSplitRuns(t *testing.T) {
 	}
 	require.True(t, s.IsLog())
 }
+
+// Units of thousands of entries, changed and removed anywhere.
+func TestLargeWeightedLog(t *testing.T) {
+	const seed = 1
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	var s Set
+	var m model
+	member := func(v, units int64) string { return fmt.Sprintf("%d:%d", v, units) }
+	for v := int64(1_700_000_000_000_000); len(m.entries) < 5000; v += 1 + rng.Int64N(2*gap) {
+		units := rng.Int64N(1<<rng.IntN(38)) + 1
+		s.Append(v, units)
+		if s.hasWeights() {
+			m.entries = append(m.entries, modelEntry{member(v, units), float64(v)})
+		} else {
+			m.entries = append(m.entries, modelEntry{decimal(v), float64(v)})
+		}
+	}
+	for s.Len() > 0 {
+		for range 20 {
+			i := rng.IntN(len(m.entries))
+			if v := int64(m.entries[i].score); !isDecimal(m.entries[i].member) {
+				units := rng.Int64N(1<<rng.IntN(38)) + 1
+				s.SetUnits(v, units)
+				m.entries[i].member = member(v, units)
+			}
+		}
+		start := rng.IntN(s.Len()) * rng.IntN(2)
+		stop := start + 1 + rng.IntN(3)*rng.IntN(300)
+		require.Equal(t, m.removeRanks(start, stop), s.RemoveByRank(start, stop))
+		require.NoError(t, s.check())
+		require.NoError(t, compare(&s, &m, rng.IntN))
+	}
+	require.False(t, s.hasWeights())
+}
