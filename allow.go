@@ -15,7 +15,7 @@ import (
 
 // A Quota is one limit: at most Limit units in any Window.
 type Quota struct {
-	Limit  int64         // units, at least 1, at most rl-log-max-units
+	Limit  int64         // units, from 0, which denies every call, to limiter.MaxUnits
 	Window time.Duration // a whole number of milliseconds, at least 1, below a hundred years
 }
 

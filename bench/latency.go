@@ -150,7 +150,7 @@ func collector(ctx context.Context, b *bench, r row, say say) ([]result, error) 
 		}
 		defer s.stop()
 		for n := range fill {
-			// Consecutive units would be stored as one entry, so each comes alone.
+			// Consecutive scores would be stored as one run, so each comes alone.
 			err := s.bulk(ctx, keys, func(k int, to []string) []string {
 				return append(to, "RL.ALLOW", fmt.Sprintf("%s00000:%07d", keyPrefix, k), "1000000", "60m")
 			})

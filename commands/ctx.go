@@ -116,7 +116,7 @@ type Settings struct {
 	SetMaxIntsetCount    int64 // members up to which a set of integers is an intset
 	ZSetMaxListpackCount int64 // entries up to which OBJECT ENCODING says listpack
 	ZSetMaxListpackValue int64 // bytes a member may have there
-	RLLogMaxUnits        int64 // the largest limit that RL.ALLOW accepts
+	RLLogMaxUnits        int64 // most entries of a log to which RL commands add
 	RDBCompression       bool  // DUMP compresses
 	LimiterAware         bool  // maxmemory-policy is limiter-aware
 	EvictsByUse          bool  // there is a maxmemory, and an LRU or LFU policy

@@ -137,7 +137,8 @@ var serverDirectives = []Directive{
 	},
 	{
 		Name: "rl-log-max-units", Kind: KindInt, Default: "16777216", Min: 1, Max: math.MaxInt32, Ours: true,
-		About: "Largest limit for which RL.ALLOW keeps a log of single units.",
+		About: "How many entries the log of a key may have, one for each call that RL commands admit; " +
+			"calls that would add more are refused.",
 	},
 	{
 		Name: "rl-max-keys-per-prefix", Kind: KindKeyLimits, Ours: true,

@@ -56,8 +56,8 @@ var upstreamDirectives = []Directive{
 	{
 		Name: "upstream-max-units", Kind: KindInt, Default: "100000", Min: 1, Max: 1_000_000, Immutable: true,
 		Ours: true,
-		About: "How many units one call may add to logs of the upstream, which takes it some 3.5 " +
-			"microseconds each, in which it answers nobody; calls that could add more are refused.",
+		About: "How many members RL.ADOPT may make of a key of the upstream, which takes it some 3.5 " +
+			"microseconds each, in which it answers nobody; larger keys are refused.",
 	},
 	{
 		Name: "upstream-wait", Kind: KindList, Immutable: true, Ours: true,

@@ -40,9 +40,9 @@
 // and what the key's expiry leaves its newest unit. So a call with a short window does
 // not drop what a longer window still needs.
 //
-// This differs from the usual ZREMRANGEBYSCORE, ZCARD, ZADD, EXPIRE flow in three ways:
-// a call has a cost, hits of one instant all count, a denied call changes nothing (not even by
-// trimming), and mixed windows on one key do not harm each other.
+// This differs from the usual ZREMRANGEBYSCORE, ZCARD, ZADD, EXPIRE flow in four ways:
+// a call has a cost, hits of one instant all count, a denied call changes nothing (not
+// even by trimming), and mixed windows on one key do not harm each other.
 //
 // This package is part of zlimit's API: docs/adr/0030 says what that promises.
 package limiter

@@ -26,7 +26,7 @@ var rlAdoptRows = []commands.Command{{
 
 // RL.ADOPT key [BACK unit]
 //
-// The reply is the number of members converted: 0 if the key does not exist or already has
+// The reply is the number of units converted: 0 if the key does not exist or already has
 // the form asked for. The deadline stays. A hit counts at least as long as before: a whole second
 // becomes its last millisecond, a fraction is rounded up, and so is a unit of the log that
 // becomes a time in seconds.

@@ -11,7 +11,7 @@ import (
 type Quota struct {
 	// Name is the name of the policy in headers: printable ASCII. Empty: "default".
 	Name string
-	// Limit is the number of units per window, from 1 to 999,999,999,999,999; backends have lower bounds.
+	// Limit is the number of units per window, from 1 to 999,999,999,999,999; backends may have lower bounds.
 	// The 0 of a quota that QuotaFor returns denies every request, without asking the backend.
 	Limit int64
 	// Window is a whole number of milliseconds, at least one. It may be absent if Limit is 0.

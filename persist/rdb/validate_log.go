@@ -8,8 +8,8 @@ import (
 	"github.com/zlimit/zlimit/store/decimal"
 )
 
-// This file reads the units of a log, which are members equal to the decimals of their
-// scores, directly from the encoded form. The sorted sets of limiters consist of
+// This file reads the plain entries of a log, which are members equal to the decimals of
+// their scores, directly from the encoded form. Most sorted sets of limiters consist of
 // nothing else; the library takes ten times as long and 67 allocations for ten of them.
 
 // maxUnit is the largest integer in a log, on either side of zero.
