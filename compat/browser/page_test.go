@@ -172,9 +172,9 @@ func TestKeyboard(t *testing.T) {
 		require.Contains(t, text, want)
 	}
 	require.Contains(t, eval[string](b, `document.querySelector("#explained svg").getAttribute("aria-label")`),
-		"oldest first: 3, 0, 1, 7, 2, 0, 0, 4, 1, 2. The next units leave in 5.00 s, ")
+		"oldest first: 3, 0, 1, 7, 2, 0, 0, 4, 1, 2. The next units leave 2 in 5.00 s, 1 in 5.30 s, ")
 	b.await(`document.querySelectorAll("#explained .bar").length === 7`)
-	b.await(`document.querySelectorAll("#explained .next").length === 10`)
+	b.await(`document.querySelectorAll("#explained .next").length === 7`)
 	b.do(set("cost", "5"), chromedp.Focus(chromedp.CSS("#cost")), chromedp.KeyEvent(kb.Enter))
 	require.Eventually(t, func() bool { return len(s.last()) == 6 }, timeout, 1e6)
 	require.Equal(t, []string{"RL.EXPLAIN", "user:2", "20", "60000", "COST", "5"}, s.last())

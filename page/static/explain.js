@@ -42,8 +42,10 @@ function explainWindow(w) {
 function describeWindow(w) {
   const hits = w.tenths ? "Hits by tenth of the window, oldest first: " + w.tenths.join(", ") + ". " : "";
   const leaving = w.leave_after_ms ?? [];
+  const units = w.leave_units; // absent if each entry has one
+  const leave = (ms, i) => units ? `${count(units[i])} ${inMs(ms)}` : inMs(ms);
   return hits + (leaving.length > 0 ?
-    "The next units leave " + leaving.map(inMs).join(", ") + "." : "No unit is to leave.");
+    "The next units leave " + leaving.map(leave).join(", ") + "." : "No unit is to leave.");
 }
 
 const windowHeight = 132;
@@ -68,8 +70,12 @@ function drawWindow(drawing, w) {
       y: bottom - height, height }));
     label((left + right) / 2, bottom - height - 4, "middle", count(n));
   });
+  const units = w.leave_units ?? leaving.map(() => 1);
+  const all = units.reduce((sum, n) => sum + n, 0);
+  let left = 0;
   leaving.forEach((ms, i) => {
-    const height = (i + 1) / leaving.length * (bottom - top);
+    left += units[i];
+    const height = left / all * (bottom - top);
     parts.push(svg("line", { class: "next", x1: x(ms), x2: x(ms), y1: bottom, y2: bottom - height }));
   });
   parts.push(svg("line", { class: "mark", x1: x(0), x2: x(0), y1: 4, y2: bottom + 4 }));
@@ -78,7 +84,7 @@ function drawWindow(drawing, w) {
   if (leaving.length > 0) label(width - 4, bottom + 14, "end", inMs(Math.round(ahead)));
   label(4, bottom + 30, "start", w.tenths ? "hits by tenth of the window" : "hits are not recorded");
   label(width - 4, bottom + 30, "end", leaving.length > 0 ?
-    `the next ${leaving.length} leave ${inMs(leaving[0])}` +
+    `the next ${count(all)} leave ${inMs(leaving[0])}` +
     (leaving.length > 1 ? " to " + duration(leaving.at(-1)) : "") : "nothing leaves");
   drawing.setAttribute("viewBox", `0 0 ${width} ${windowHeight}`);
   drawing.replaceChildren(...parts);
