@@ -39,39 +39,49 @@ local function log_end(key, rank)
   return score, units, weighted, unit[1]
 end
 
--- log_load reads all entries. k.after[i] is how many units the i-th and those after it have.
--- It returns the reply that refuses the key, if any.
+-- log_load reads all entries. k.sums[i] is how many units the first i have. It returns the
+-- reply that refuses the key, if any.
 local function log_load(k)
   if k.stored > MAX_WEIGHTED then
     return { ENTRIES, 0, 0 }
   end
-  local members = call('ZRANGE', k.key, 0, -1)
-  local scores, units, after, sum = {}, {}, {}, 0
-  for i = #members, 1, -1 do
-    local score, n = match(members[i], '^(%d+):?(%d*)$')
-    if not score then
-      return foreign('zset')
+  local members, sums, sum = call('ZRANGE', k.key, 0, -1), {}, 0
+  for i, member in ipairs(members) do
+    local colon, units = find(member, ':', 1, true), 1
+    if colon then
+      units = tonumber(string.sub(member, colon + 1))
+      if not units then
+        return foreign('zset')
+      end
     end
-    n = n == '' and 1 or tonumber(n)
-    sum = sum + n
-    scores[i], units[i], after[i] = tonumber(score), n, sum
+    sum = sum + units
+    sums[i] = sum
   end
-  after[#members + 1] = 0
-  k.scores, k.units, k.after = scores, units, after
+  sums[0] = 0
+  k.members, k.sums = members, sums
+end
+
+-- log_score returns the score of the i-th entry that was read.
+local function log_score(k, i) return tonumber(match(k.members[i], '^%d+')) or 0 end
+
+-- log_first returns the first entry in order for which a function of its number holds, one
+-- behind the last if none.
+local function log_first(k, holds)
+  local low, high = 1, #k.members + 1
+  while low < high do
+    local middle = floor((low + high) / 2)
+    if holds(middle) then
+      high = middle
+    else
+      low = middle + 1
+    end
+  end
+  return low
 end
 
 -- log_index returns the first entry that was read with at least a score.
 local function log_index(k, score)
-  local low, high = 1, #k.scores + 1
-  while low < high do
-    local middle = floor((low + high) / 2)
-    if k.scores[middle] < score then
-      low = middle + 1
-    else
-      high = middle
-    end
-  end
-  return low
+  return log_first(k, function(i) return log_score(k, i) >= score end)
 end
 
 -- log_open returns a log at an instant, or the reply that refuses the key.
@@ -106,7 +116,7 @@ local function log_open(key, now, quotas)
   if k.expire > 0 and now > k.expire then
     k.expired = true
   else
-    k.held, k.oldest, k.newest = weighted and k.after[1] or k.stored, oldest, newest
+    k.held, k.oldest, k.newest = weighted and k.sums[k.stored] or k.stored, oldest, newest
   end
   return k
 end
@@ -114,7 +124,7 @@ end
 -- log_after returns how many units in the key have at least a score.
 local function log_after(k, score)
   if k.weighted then
-    return k.after[log_index(k, score)]
+    return k.sums[k.stored] - k.sums[log_index(k, score) - 1]
   end
   return call('ZCOUNT', k.key, score, '+inf')
 end
@@ -149,17 +159,7 @@ local function log_unit(k, window, n)
   elseif not k.weighted then
     return tonumber(call('ZRANGE', k.key, rank, rank)[1])
   end
-  local low, high = 1, #k.scores -- the last entry that has more than left units behind its own
-  local left = stored - n
-  while low < high do
-    local middle = floor((low + high + 1) / 2)
-    if k.after[middle] > left then
-      low = middle
-    else
-      high = middle - 1
-    end
-  end
-  return k.scores[low]
+  return log_score(k, log_first(k, function(i) return k.sums[i] > rank end))
 end
 
 local function log_wait(k, score, window)
@@ -327,19 +327,18 @@ local function log_remove(k, n, first, last)
   end
   local key, keep, gone = k.key, log_keep(k, 0), false
   if k.weighted then
-    local left, i = removed, log_index(k, last + 1) - 1
-    local highest = k.scores[i]
-    while i > 0 and left >= k.units[i] do
-      left, i = left - k.units[i], i - 1
+    local through = log_index(k, last + 1) - 1
+    local kept = k.sums[through] - removed -- units, the last of them perhaps in a part of an entry
+    local i = log_first(k, function(at) return k.sums[at] > kept end)
+    local part = kept - k.sums[i - 1]
+    if part > 0 then
+      local score = log_score(k, i)
+      call('ZREM', key, k.members[i])
+      call('ZADD', key, score, weighted_member(score, part))
+      gone, i = true, i + 1 -- it may have been the only one
     end
-    if k.scores[i + 1] and k.scores[i + 1] <= highest then
-      call('ZREMRANGEBYSCORE', key, k.scores[i + 1], highest)
-    end
-    if left > 0 then
-      local score = k.scores[i]
-      call('ZREMRANGEBYSCORE', key, score, score)
-      call('ZADD', key, score, weighted_member(score, k.units[i] - left))
-      gone = true -- it may have been the only one
+    if i <= through then
+      call('ZREMRANGEBYSCORE', key, log_score(k, i), log_score(k, through))
     end
   else
     local through = k.stored - call('ZCOUNT', key, last + 1, '+inf')
