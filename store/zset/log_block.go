@@ -27,11 +27,12 @@ func (s *Set) maxBuf() int { return blockSize - scoreSize - s.turnSize() }
 
 // buf returns the whole buffer for tokens.
 func (s *Set) buf() []byte {
-	if s.body == nil {
+	turn := s.turnSize()
+	size := int(bufSizes[s.flags>>bufShift]) - turn
+	if size <= 0 { // without an array, or with one that ends here
 		return nil
 	}
-	turn := s.turnSize()
-	return unsafe.Slice((*byte)(unsafe.Add(s.body, scoreSize+turn)), int(bufSizes[s.flags>>bufShift])-turn)
+	return unsafe.Slice((*byte)(unsafe.Add(s.body, scoreSize+turn)), size)
 }
 
 func (s *Set) tokens() []byte { return s.buf()[:s.used] }

@@ -17,12 +17,14 @@ try {
 // uses standard input itself keeps it.
 const args = process.argv.slice(2);
 const own = args.some((arg) => ['-', '--exit-with-stdin', '--version', '-v', '--help', '-h'].includes(arg));
-const server = spawn(binary, own ? args : [...args, '--exit-with-stdin', 'yes'], {
-  stdio: [own ? 'inherit' : 'pipe', 'inherit', 'inherit'],
-});
+// Before the server can say that it is ready, so that no signal ends this process alone.
+let server;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => server.kill(signal));
 }
+server = spawn(binary, own ? args : [...args, '--exit-with-stdin', 'yes'], {
+  stdio: [own ? 'inherit' : 'pipe', 'inherit', 'inherit'],
+});
 server.on('error', (error) => {
   console.error(`zlimit: ${binary} cannot be started: ${error.message}`);
   process.exit(1);
