@@ -200,7 +200,7 @@ var modelFaults = []struct{ name, text, fault string }{
 	},
 	{"calls of a millisecond share an entry", "score = k.newest + 1", "score = k.newest"},
 	{"units count as one", "units = tonumber(string.sub(member, colon + 1))", "units = 1"},
-	{"a count begins one entry late", "k.sums[log_index(k, score) - 1]", "k.sums[log_index(k, score + 1) - 1]"},
+	{"a count begins one entry late", "log_index(k, score) - 1]", "log_index(k, score + 1) - 1]"},
 	{"a wait is for the entry before", "return k.sums[i] > rank end", "return k.sums[i] >= rank end"},
 	{"a part of an entry goes, the rest stays", "(score, part)", "(score, part + 1)"},
 	{"the last window binds", "binds = retry >= 0 and (wait < 0 or wait > retry)", "binds = true"},
