@@ -133,13 +133,13 @@ var untilText = regexp.MustCompile(`^/(.+)/ ([a-z0-9]+): (.+)$`)
 
 // untilReply sends a command until its reply matches. Clocks of ours that may, move ahead meanwhile. Beside a
 // redis-server, which confirms what it has once a second of its own, they move ten times as fast as it does,
-// not hundreds of times: its silence would pass for an end.
+// not hundreds of times: its silence would pass for an end. The same goes for the release.
 func (r *nodesRun) untilReply(text string, jump time.Duration) {
 	m := untilText.FindStringSubmatch(text)
 	require.NotNil(r.t, m, "%s: want /RE/ NAME: CMD", text)
 	re := regexp.MustCompile("(?m)" + m[1])
 	w := r.wire(m[2])
-	beside := slices.ContainsFunc(r.nodes, func(n *node) bool { return n.kind == redis })
+	beside := slices.ContainsFunc(r.nodes, func(n *node) bool { return n.srv == nil })
 	next := time.Now()
 	r.until(func() bool {
 		if now := time.Now(); !beside || !now.Before(next) {
@@ -157,12 +157,14 @@ func (r *nodesRun) untilReply(text string, jump time.Duration) {
 // $NAME is a server's port. Directives of the test's own:
 //
 //	@held                   the clocks stand, but for jumps
-//	@start NAME KIND [on DIR] [DIRECTIVES]  a server, zlimit or redis, with the files of a directory
+//	@start NAME KIND [on DIR] [DIRECTIVES]  a server, zlimit, redis or (TestReleases) 0.1.0, with the files
+//	                        of a directory
 //	@stop NAME              it ends
 //	@follow A B             A is made a replica of B, and gets everything
 //	@caughtup A B           A gets what B had done
 //	@same A B               A gets what B had done, and holds what B does
 //	@functions A B          they have the same libraries
+//	@restore A B KEY ...    A gets keys from B by RESTORE
 //	@fill NAME PREFIX       keys of all types
 //	@effects NAME           commands whose effects must not be computed again
 //	@until /RE/ NAME: CMD   the command is sent, with periodic work between, until its reply matches
@@ -188,14 +190,20 @@ func (r *nodesRun) untilReply(text string, jump time.Duration) {
 //	@history NAME           its history and the one before, numbered as they are seen; 0: none
 func TestNodes(t *testing.T) {
 	t.Parallel()
+	runNodes(t, "testdata/nodes/*.cases", "")
+}
+
+// runNodes runs the sections of files. release is the program of such servers.
+func runNodes(t *testing.T, pattern, release string) {
 	words := slices.Collect(maps.Keys(newNodesRun(t).directives()))
-	files, err := scenario.Glob("testdata/nodes/*.cases", words...)
+	files, err := scenario.Glob(pattern, words...)
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
 			t.Run(s.Title, func(t *testing.T) {
 				t.Parallel()
 				run := newNodesRun(t)
+				run.release = release
 				r := scenario.Runner{
 					Protocol: s.Protocol,
 					Vars:     run.vars,
@@ -251,8 +259,12 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 		"caughtup":  two(r.caughtUp),
 		"same":      two(r.requireSame),
 		"functions": two(func(a, b *node) { requireSameFunctions(r.t, a, b) }),
-		"jump":      timed(r.jump),
-		"pass":      timed(r.pass),
+		"restore": func(_ string, words []string) string {
+			r.restore(r.node(words[0]), r.node(words[1]), words[2:])
+			return ""
+		},
+		"jump": timed(r.jump),
+		"pass": timed(r.pass),
 		"fill": func(_ string, words []string) string {
 			r.node(words[0]).fill(r.t, pairingKeys(words[1])...)
 			return ""

@@ -23,8 +23,9 @@ import (
 type kind string
 
 const (
-	ours  kind = "zlimit"
-	redis kind = "redis"
+	ours    kind = "zlimit"
+	redis   kind = "redis"
+	release kind = "0.1.0" // a process, in real time
 )
 
 // A node is a server in a test of replication, and a connection to it.
@@ -32,7 +33,7 @@ type node struct {
 	*wire
 	kind  kind
 	addr  string
-	srv   *server.Server // nil: redis-server
+	srv   *server.Server // nil: another process
 	redis *oracle.Redis
 	held  bool         // its clocks stand, but for jumps
 	extra atomic.Int64 // microseconds that its clocks are ahead of the machine's
@@ -45,6 +46,8 @@ type fabric struct {
 	held bool // the clocks stand, but for jumps
 	// program is what runs as redis-server: one of oracle.Others.
 	program string
+	// release is the program of the servers of that kind.
+	release string
 	ahead   time.Duration // of the clocks of servers of ours that start
 	nodes   []*node
 }
@@ -66,7 +69,8 @@ func (f *fabric) nodeOn(k kind, on disk.FS, directives ...string) *node {
 	directives = append([]string{"--repl-diskless-sync-delay", "0"}, directives...)
 	n := &node{kind: k, held: f.held}
 	n.extra.Store(f.ahead.Microseconds())
-	if k == redis {
+	switch k {
+	case redis:
 		find := oracle.FindRealTime
 		if f.held {
 			find = oracle.Find
@@ -81,7 +85,9 @@ func (f *fabric) nodeOn(k kind, on disk.FS, directives ...string) *node {
 		r, err := oracle.Start(o)
 		require.NoError(t, err)
 		n.redis, n.addr, n.end = r, r.Addr(), func() { require.NoError(t, r.Close()) }
-	} else {
+	case release:
+		n.startRelease(t, f.release, append([]string{"--enable-debug-command", "yes"}, directives...))
+	default:
 		n.startOurs(t, on, append([]string{"--enable-debug-command", "yes"}, directives...))
 	}
 	t.Cleanup(n.end)
