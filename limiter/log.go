@@ -36,9 +36,8 @@ func HoldsScores(oldest, newest int64) bool { return oldest >= MinScore && newes
 // its expiry, 0 or less if it has none. A key whose expiry has passed (nowMs >
 // expireAtMs) counts as empty. Cost 0 (or less) is Peek with cost 1.
 //
-// The caller has checked Validate and Holds. Otherwise the answer may be meaningless,
-// but nothing panics, provided that there is a quota. The errors are ErrInstant and
-// ErrSum.
+// The caller has checked Validate and Holds. Otherwise the answer may be meaningless;
+// Decide panics only without a quota. It fails with ErrInstant or ErrSum.
 func Decide(log Log, nowMs, expireAtMs int64, quotas []Quota, cost int64) (Decision, error) {
 	return DecideCall(log, nowMs, expireAtMs, quotas, Call{Cost: cost})
 }

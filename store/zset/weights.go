@@ -22,7 +22,7 @@ const noTurn = math.MaxInt64
 type weights struct {
 	turn   int64
 	before []int64 // for each block of the list: units before it since the log began
-	end    int64   // units before the end, likewise
+	end    int64   // units before the end since the log began
 }
 
 func (s *Set) hasWeights() bool { return s.flags&flagWeighted != 0 }
@@ -133,17 +133,15 @@ func (s *Set) IsWeighted() bool { return s.hasWeights() }
 // be within 2^53 of zero and above Newest if the set is not empty, units at least 1, and the units of all
 // entries at most MaxUnits. The set must be a log.
 func (s *Set) Append(score, units int64) {
-	form := units
-	if units == 1 && !s.hasWeights() {
-		if s.IsLog() && score <= maxNumber && score >= -maxNumber && (s.Len() == 0 || score > s.last()) {
-			s.logAppend(span{first: score, n: 1}) // what nearly all calls are
-			return
-		}
-		form = 0
-	}
 	if !s.IsLog() || s.Len() > 0 && score <= s.last() || score < -maxNumber || score > maxNumber ||
-		units < 1 || !s.logInsert(score, form) {
+		units < 1 {
 		panic("zset: entry does not follow the log")
+	}
+	switch {
+	case units == 1 && !s.hasWeights(): // what nearly all calls are
+		s.logAppend(span{first: score, n: 1})
+	case !s.logInsert(score, units):
+		panic("zset: too many units")
 	}
 }
 

@@ -23,8 +23,8 @@ func (k *Call) Combines(o *Call) bool {
 // Signature.
 func (k *Call) Combinable() bool { return k.decides }
 
-// Bound limits to so many the members that the function may make of a key, for each of which the engine takes
-// time in which it does nothing else. It must be called once, if at all.
+// Bound limits how many members RL.ADOPT may make of a key: each takes the engine time in which it does
+// nothing else. It must be called once, if at all.
 func (k *Call) Bound(most int64) {
 	if k.function == "adopt" {
 		k.most = most
