@@ -38,7 +38,8 @@ func TestOwnCommands(t *testing.T) {
 		{"+@all -rl.allow", "+@all -rl.allow"},
 		{"+@write", "-@all +@write"},
 		{"+@fast -@ratelimit", "-@all +@fast -cl.throttle -rl.acquire -rl.allow -rl.cancel -rl.explain " +
-			"-rl.info -rl.mallow -rl.refund -rl.release -rl.renew -rl.reserve -rl.reset -rl.settle"},
+			"-rl.info -rl.mallow -rl.mcancel -rl.mreserve -rl.msettle -rl.refund -rl.release -rl.renew " +
+			"-rl.reserve -rl.reset -rl.settle"},
 	} {
 		require.NoError(t, set(us, "u", "reset "+c.rules))
 		require.Equal(t, c.shown, us.Find("u").Rules().Selectors()[0].Commands, c.rules)

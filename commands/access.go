@@ -61,7 +61,7 @@ func (c *Command) appendKeyUses(dst []KeyUse, call [][]byte) (uses []KeyUse, ok 
 			if count, ok := parseInt(call[k.First]); !ok || count < 0 {
 				return dst, false
 			}
-			if first, end, step = k.countedRange(cAtoi(call[k.First]), len(call)); first == end {
+			if first, end, step = k.countedRange(cAtoi(call[k.First]), call); first == end {
 				return dst, false
 			}
 		}
@@ -86,7 +86,7 @@ func (c *Command) appendLenientKeyUses(dst []KeyUse, call [][]byte) []KeyUse {
 	before := len(dst)
 	for i := range c.Keys {
 		if k := &c.Keys[i]; k.KeyNum && k.First < len(call) {
-			first, end, step := k.countedRange(cAtoi(call[k.First]), len(call))
+			first, end, step := k.countedRange(cAtoi(call[k.First]), call)
 			for at := first; at < end; at += step {
 				dst = append(dst, KeyUse{Key: call[at], At: at})
 			}

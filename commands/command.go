@@ -61,13 +61,25 @@ type KeySpec struct {
 	Step  int
 	// KeyNum says that the argument at First is the number of keys that follow it.
 	KeyNum bool
+	// StepIn, if not nil, returns the step of one call in the place of Step.
+	StepIn func(args [][]byte) int
 	// Find, if not nil, returns the position of a key that an option names, or 0. First,
 	// Last and Step are then unused.
 	Find func(args [][]byte) (at int)
-	// Tail, if not nil, is for a key that is no argument: its name is the argument at
-	// First, Infix and what Tail returns. If Tail returns nil there is no key.
-	Tail  func(args [][]byte) []byte
-	Infix string
+	// Derive, if not nil, is for a key that is no argument: it returns the parts of its name, of
+	// which the first is nil if the call has no such key.
+	Derive func(args [][]byte) NameParts
+}
+
+// NameParts are the parts of a key's name.
+type NameParts [5][]byte
+
+// Append appends the name to b.
+func (p *NameParts) Append(b []byte) []byte {
+	for _, part := range p {
+		b = append(b, part...)
+	}
+	return b
 }
 
 // NotKey is the Flags of shard channels, which a cluster finds as it finds keys.

@@ -7,7 +7,7 @@ import "github.com/zlimit/zlimit/store"
 // count is invalid.
 func (k *KeySpec) keyRange(args [][]byte) (first, end, step int) {
 	n := len(args)
-	if k.Tail != nil {
+	if k.Derive != nil {
 		return 0, 0, 1
 	}
 	if k.Find != nil {
@@ -24,7 +24,7 @@ func (k *KeySpec) keyRange(args [][]byte) (first, end, step int) {
 		if !ok {
 			return 0, 0, 1
 		}
-		return k.countedRange(count, n)
+		return k.countedRange(count, args)
 	}
 	last := k.First + k.Last
 	if k.Last < 0 {
@@ -33,13 +33,17 @@ func (k *KeySpec) keyRange(args [][]byte) (first, end, step int) {
 	return k.First, min(last+1, n), k.Step
 }
 
-// countedRange returns the range of count keys after their count, of n arguments. It is
-// empty if there are fewer, which the command will refuse.
-func (k *KeySpec) countedRange(count int64, n int) (first, end, step int) {
-	if count <= 0 || count > int64((n-k.First-1)/k.Step) {
+// countedRange returns the range of count keys after their count. It is empty if there are
+// fewer, which the command will refuse.
+func (k *KeySpec) countedRange(count int64, args [][]byte) (first, end, step int) {
+	step = k.Step
+	if k.StepIn != nil {
+		step = k.StepIn(args)
+	}
+	if count <= 0 || count > int64((len(args)-k.First-1)/step) {
 		return 0, 0, 1
 	}
-	return k.First + 1, k.First + 1 + int(count)*k.Step, k.Step
+	return k.First + 1, k.First + 1 + int(count)*step, step
 }
 
 // isOneKey reports whether the spec is a single key at a fixed position, as in almost
@@ -47,19 +51,19 @@ func (k *KeySpec) countedRange(count int64, n int) (first, end, step int) {
 func (k *KeySpec) isOneKey() bool { return k.Last == 0 && !k.KeyNum && !k.IsUnknown() }
 
 // IsUnknown reports whether only the server can find the key.
-func (k *KeySpec) IsUnknown() bool { return k.Find != nil || k.Tail != nil }
+func (k *KeySpec) IsUnknown() bool { return k.Find != nil || k.Derive != nil }
 
 // appendDerived appends the name of a key that is no argument. It returns nil if the
-// spec has no Tail, or the call has no such key.
+// spec has no Derive, or the call has no such key.
 func (k *KeySpec) appendDerived(dst []byte, args [][]byte) []byte {
-	if k.Tail == nil {
+	if k.Derive == nil {
 		return nil
 	}
-	tail := k.Tail(args)
-	if tail == nil {
+	parts := k.Derive(args)
+	if parts[0] == nil {
 		return nil
 	}
-	return append(append(append(dst, args[k.First]...), k.Infix...), tail...)
+	return parts.Append(dst)
 }
 
 // AppendKeys appends the keys of a call to dst. They alias args, whose number must be

@@ -70,13 +70,15 @@ func TestAppendKeys(t *testing.T) {
 	}
 }
 
+var holdInfix = []byte(":hold:")
+
 // derivedKeys returns the keys of a command whose second argument names a second key.
 func derivedKeys() []KeySpec {
-	return []KeySpec{key(1, ""), {First: 1, Step: 1, Infix: ":hold:", Tail: func(args [][]byte) []byte {
+	return []KeySpec{key(1, ""), {First: 1, Step: 1, Derive: func(args [][]byte) (parts NameParts) {
 		if id := args[2]; len(id) > 0 && len(id) <= 512 {
-			return id
+			parts = NameParts{args[1], holdInfix, id}
 		}
-		return nil
+		return parts
 	}}}
 }
 

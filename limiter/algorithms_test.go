@@ -141,7 +141,7 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 							if d.Units > 0 {
 								s.Apply(nowMs, &d)
 							}
-							_ = s.Refund(nowMs, 5)
+							_, _ = s.Refund(nowMs, expireAtMs, 5)
 						}
 					}
 				}

@@ -64,7 +64,7 @@ func (b *Buckets) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 				keepMs = max(keepMs, b.retention(expireAtMs))
 			}
 		}
-		d.ExpireAtMs = add(b.endOf(newestMs), keepMs)
+		d.ExpireAtMs, d.SliceMs = add(b.endOf(newestMs), keepMs), newestMs
 		d.ResetAfterMs = sub(add(b.endOf(newestMs), q.WindowMs), nowMs)
 		if used == 0 {
 			d.NextAfterMs = d.ResetAfterMs
@@ -95,9 +95,39 @@ func (b *Buckets) Apply(nowMs int64, d *Decision) {
 	b.trim()
 }
 
+// Record implements State.
+func (b *Buckets) Record(nowMs, expireAtMs int64, q Quota, units int64) (Decision, error) {
+	return b.Decide(nowMs, expireAtMs, q, Call{Cost: units, done: true}), nil
+}
+
+// HeldOf implements State.
+func (b *Buckets) HeldOf(nowMs, expireAtMs int64, t Taking) int64 {
+	i := b.index(t.Place)
+	if i < 0 || b.wait(i, nowMs, b.retention(expireAtMs)) <= 0 {
+		return 0
+	}
+	return min(t.Units, b.Counts[i])
+}
+
+// GiveBack implements State.
+func (b *Buckets) GiveBack(_, expireAtMs int64, t Taking, n int64) int64 {
+	keepMs := b.retention(expireAtMs)
+	b.Counts[b.index(t.Place)] -= n
+	return b.strip(expireAtMs, keepMs)
+}
+
+// index returns the bucket that begins at an instant, or -1.
+func (b *Buckets) index(beginMs int64) int {
+	for i := range b.Counts {
+		if b.begin(i) == beginMs {
+			return i
+		}
+	}
+	return -1
+}
+
 // Refund removes the newest n units of those still held for some window. It returns
-// how many were removed and the key's new expiry, which preserves the retention.
-// Afterwards the newest bucket has units, or there is no bucket.
+// how many were removed and the key's new expiry, or -1 if there is no bucket left.
 func (b *Buckets) Refund(nowMs, expireAtMs, n int64) (removed, newExpireAtMs int64) {
 	keepMs := b.retention(expireAtMs)
 	for i := range b.Counts {
@@ -108,16 +138,26 @@ func (b *Buckets) Refund(nowMs, expireAtMs, n int64) (removed, newExpireAtMs int
 		b.Counts[i] -= part
 		removed += part
 	}
+	return removed, b.strip(expireAtMs, keepMs)
+}
+
+// strip drops empty buckets at both ends and returns the expiry that preserves the retention, or -1 if there is
+// no bucket left.
+func (b *Buckets) strip(expireAtMs, keepMs int64) int64 {
 	empty := 0
 	for empty < len(b.Counts) && b.Counts[empty] == 0 {
 		empty++
 	}
 	b.Counts = b.Counts[:copy(b.Counts, b.Counts[empty:])]
 	b.NewestMs = sub(b.NewestMs, mul(int64(empty), b.WidthMs))
+	if len(b.Counts) == 0 {
+		return gone
+	}
+	b.trim()
 	if expireAtMs > 0 {
 		expireAtMs = add(b.endOf(b.NewestMs), keepMs)
 	}
-	return removed, expireAtMs
+	return expireAtMs
 }
 
 // LeavesAfter implements Subject.

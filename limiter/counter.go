@@ -43,7 +43,7 @@ func (s *Counter) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 		d.consume()
 		now.Count = add(now.Count, d.Units)
 		expireAtMs = add(now.BeginMs, 2*s.WindowMs)
-		d.ExpireAtMs = expireAtMs
+		d.ExpireAtMs, d.SliceMs = expireAtMs, now.BeginMs
 	}
 	if d.Used > 0 {
 		d.ResetAfterMs = untilGone(now.leaves(nowMs, d.Used, d.Used), nowMs, expireAtMs)
@@ -86,21 +86,60 @@ func (s *Counter) Used(nowMs, expireAtMs int64) int64 {
 	return now.used(nowMs)
 }
 
+// Record implements State.
+func (s *Counter) Record(nowMs, expireAtMs int64, q Quota, units int64) (Decision, error) {
+	return s.Decide(nowMs, expireAtMs, q, Call{Cost: units, done: true}), nil
+}
+
+// HeldOf implements State. A unit counts as long as a part of it does.
+func (s *Counter) HeldOf(nowMs, expireAtMs int64, t Taking) int64 {
+	now := s.at(nowMs, expireAtMs)
+	if count := now.slice(t.Place); count != nil {
+		return min(t.Units, *count)
+	}
+	return 0
+}
+
+// GiveBack implements State.
+func (s *Counter) GiveBack(_, expireAtMs int64, t Taking, n int64) int64 {
+	if count := s.slice(t.Place); count != nil {
+		*count -= n
+	}
+	return s.rest(expireAtMs)
+}
+
+// slice returns the count of the slice that begins at an instant, or nil.
+func (s *Counter) slice(beginMs int64) *int64 {
+	switch beginMs {
+	case s.BeginMs:
+		return &s.Count
+	case sub(s.BeginMs, s.WindowMs):
+		return &s.Previous
+	}
+	return nil
+}
+
+func (s *Counter) rest(expireAtMs int64) int64 {
+	if s.Held() == 0 {
+		return gone
+	}
+	return expireAtMs
+}
+
 // Refund removes the newest n units of those that still count at least in part. It
-// returns how many were removed.
-func (s *Counter) Refund(nowMs, n int64) (removed int64) {
+// returns how many were removed and the key's new expiry, or -1 if no unit is left.
+func (s *Counter) Refund(nowMs, expireAtMs, n int64) (removed, newExpireAtMs int64) {
 	now := s.at(nowMs, 0)
 	if now.BeginMs != s.BeginMs { // the newest slice has become the previous one
 		removed = min(n, now.Previous)
-		s.Count = now.Previous - removed
-		s.Previous = 0
-		return removed
+		s.Count, s.Previous = now.Previous-removed, 0
+		return removed, s.rest(expireAtMs)
 	}
 	removed = min(n, s.Count)
 	s.Count -= removed
 	part := min(n-removed, s.Previous)
 	s.Previous -= part
-	return removed + part
+	return removed + part, s.rest(expireAtMs)
 }
 
 // at returns the state with the slice of an instant as its newest.

@@ -8,6 +8,8 @@ type Call struct {
 	AtMost bool
 	// Peek returns what the call would answer and takes no units.
 	Peek bool
+
+	done bool // the units are taken whatever the limit says
 }
 
 // canonical returns the call with a cost of at least 1.
@@ -63,8 +65,21 @@ type Change struct {
 	Score int64
 	// TatUs is for GCRA: when the bucket will be full again, in unix microseconds.
 	TatUs int64
+	// SliceMs is for FIXED, BUCKETS and COUNTER: the slice of time that counts the units, in
+	// unix milliseconds. It is where a slice of FIXED ends, and where others begin.
+	SliceMs int64
 	// ExpireAtMs is the key's new expiry: it lives while now <= ExpireAtMs.
 	ExpireAtMs int64
+}
+
+// Place returns where in time the units are taken: Score, TatUs or SliceMs, by the algorithm.
+func (c *Change) Place() int64 { return c.Score + c.TatUs + c.SliceMs }
+
+// A Taking is units that a call took of a key, for State.HeldOf and State.GiveBack.
+type Taking struct {
+	Quota
+	Units int64
+	Place int64 // of the change that took them
 }
 
 // A State is the state of a key under an algorithm that takes one quota. The zero
@@ -77,6 +92,15 @@ type State interface {
 	Decide(nowMs, expireAtMs int64, q Quota, call Call) Decision
 	// Apply applies a decision whose Units are not 0.
 	Apply(nowMs int64, d *Decision)
+	// Record is Decide without a look at the limit, for work already done. It fails with
+	// ErrLong if the key would count the units for a hundred years.
+	Record(nowMs, expireAtMs int64, q Quota, units int64) (Decision, error)
+	// HeldOf returns how many units of a taking still count.
+	HeldOf(nowMs, expireAtMs int64, t Taking) int64
+	// GiveBack gives n units back, from 1 to what HeldOf returns. Afterwards the state is at least
+	// as full as if they had not been taken. It returns the key's new expiry, or -1 if nothing is
+	// left that counts.
+	GiveBack(nowMs, expireAtMs int64, t Taking, n int64) (newExpireAtMs int64)
 }
 
 // Binds reports whether d replaces b, the binding decision of the earlier quotas.
@@ -89,6 +113,9 @@ func (d *Decision) Binds(b *Decision) bool {
 	}
 	return d.Remaining < b.Remaining
 }
+
+// gone is the expiry of a key in which nothing is left.
+const gone = -1
 
 // never is RetryAfterMs for a cost that can never fit.
 const never = -1
@@ -103,6 +130,8 @@ func (d *Decision) measure(capacity, used int64, call Call) (leave int64) {
 		want = 1
 	}
 	switch {
+	case call.done:
+		d.Allowed = call.Cost
 	case want > capacity:
 		d.RetryAfterMs = never
 	case want > sub(capacity, used):
@@ -118,8 +147,8 @@ func (d *Decision) measure(capacity, used int64, call Call) (leave int64) {
 // consume updates Used and Remaining by Allowed.
 func (d *Decision) consume() {
 	d.Units = d.Allowed
-	d.Used += d.Allowed
-	d.Remaining -= d.Allowed
+	d.Used = add(d.Used, d.Allowed)
+	d.Remaining = max(0, d.Remaining-d.Allowed)
 }
 
 // untilGone shortens a wait if the key expires before its end. The result is at least

@@ -28,7 +28,7 @@ func (s *Fixed) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision)
 	}
 	if d.Allowed > 0 && !call.Peek {
 		d.consume()
-		d.ExpireAtMs = endMs
+		d.ExpireAtMs, d.SliceMs = endMs, endMs
 		d.ResetAfterMs = sub(endMs, nowMs)
 	}
 	if q.Limit > 0 {
@@ -39,6 +39,37 @@ func (s *Fixed) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision)
 
 // Apply implements State.
 func (s *Fixed) Apply(_ int64, d *Decision) { s.Count = d.Used }
+
+// Record implements State.
+func (s *Fixed) Record(nowMs, expireAtMs int64, q Quota, units int64) (Decision, error) {
+	return s.Decide(nowMs, expireAtMs, q, Call{Cost: units, done: true}), nil
+}
+
+// HeldOf implements State.
+func (s *Fixed) HeldOf(nowMs, expireAtMs int64, t Taking) int64 {
+	if t.Place != expireAtMs {
+		return 0
+	}
+	return min(t.Units, s.Used(nowMs, expireAtMs))
+}
+
+// GiveBack implements State.
+func (s *Fixed) GiveBack(_, expireAtMs int64, _ Taking, n int64) int64 {
+	return s.without(n, expireAtMs)
+}
+
+// Refund removes n units, or as many as count now.
+func (s *Fixed) Refund(nowMs, expireAtMs, n int64) (removed, newExpireAtMs int64) {
+	removed = min(n, s.Used(nowMs, expireAtMs))
+	return removed, s.without(removed, expireAtMs)
+}
+
+func (s *Fixed) without(n, expireAtMs int64) int64 {
+	if s.Count -= n; s.Count == 0 {
+		return gone
+	}
+	return expireAtMs
+}
 
 // LeavesAfter implements Subject. All units leave together.
 func (s *Fixed) LeavesAfter(nowMs, expireAtMs int64, _ Quota, _ int64) int64 {

@@ -39,6 +39,37 @@ func (s *GCRA) Decide(nowMs, expireAtMs int64, q Quota, call Call) Decision {
 // Apply implements State.
 func (s *GCRA) Apply(_ int64, d *Decision) { s.TatUs = d.TatUs }
 
+// Record implements State.
+func (s *GCRA) Record(nowMs, expireAtMs int64, q Quota, units int64) (Decision, error) {
+	freeUs := MaxWindowMs*usPerMs - s.ahead(nowMs, expireAtMs)
+	if units >= ceil(freeUs, q.Interval()) {
+		return Decision{}, ErrLong
+	}
+	return s.decide(nowMs, expireAtMs, q, Call{Cost: units, done: true}), nil
+}
+
+// HeldOf implements State. The units of a taking are the last before its theoretical arrival time; an interval of
+// which a part is ahead of now counts as a unit.
+func (s *GCRA) HeldOf(nowMs, expireAtMs int64, t Taking) int64 {
+	return min(t.Units, ceil(s.share(nowMs, expireAtMs, t), t.Interval()))
+}
+
+// share returns how many microseconds ahead of now the taking, with those before it, fills.
+func (s *GCRA) share(nowMs, expireAtMs int64, t Taking) int64 {
+	return min(s.ahead(nowMs, expireAtMs), max(0, sub(t.Place, mul(nowMs, usPerMs))))
+}
+
+// GiveBack implements State. If others took units later, the bucket was not full in between as far as the share
+// reaches ahead of now, so that without the taking they would have left it fuller by as much.
+func (s *GCRA) GiveBack(nowMs, expireAtMs int64, t Taking, n int64) int64 {
+	s.TatUs = sub(s.TatUs, min(mul(t.Interval(), n), s.share(nowMs, expireAtMs, t)))
+	aheadUs := s.ahead(nowMs, expireAtMs)
+	if aheadUs == 0 {
+		return gone
+	}
+	return add(nowMs, ceil(aheadUs, usPerMs))
+}
+
 func (s *GCRA) decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) {
 	d.Limit, d.WindowMs = q.Limit, q.WindowMs
 	intervalUs, nowUs, burst := q.Interval(), mul(nowMs, usPerMs), q.Capacity(s.Burst)

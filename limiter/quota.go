@@ -62,7 +62,7 @@ var (
 	ErrBuckets      = errors.New("limiter: buckets are not from 1 to 1,000")
 )
 
-// Errors of Decide, Peek and Record. Nothing changes.
+// Errors of Decide, Peek and the functions Record. Nothing changes.
 var (
 	// ErrInstant is for an entry whose score would be outside of [MinScore, MaxScore): the
 	// clock is outside of 1973 to 2255.
@@ -70,6 +70,8 @@ var (
 	// ErrSum is for units that a log would hold beyond MaxUnits, those included that no
 	// window counts any more but that the key still keeps.
 	ErrSum = errors.New("limiter: the units of a log would pass 2^53-1")
+	// ErrLong is for units under GCRA that would take a hundred years to gain again.
+	ErrLong = errors.New("limiter: the units would count for a hundred years")
 )
 
 // Validate checks a call of the LOG algorithm. It reports the first fault in the order

@@ -98,6 +98,9 @@ func specInfo(k *commands.KeySpec, varies bool) resp.Value {
 		flags = append(flags, "variable_flags")
 	}
 	begin := specMap("index", "index", k.First)
+	if k.StepIn != nil {
+		find = specMap("unknown")
+	}
 	if k.IsUnknown() {
 		begin, find = specMap("unknown"), specMap("unknown")
 	}

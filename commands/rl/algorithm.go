@@ -24,37 +24,36 @@ type algorithm struct {
 	// units returns the number of units stored, whether or not they still count. It
 	// is nil if the state has no units.
 	units func(c *commands.Ctx, n *store.Node) int64
-	// refund handles RL.REFUND of count units. If it is nil, RL.REFUND treats the key
-	// as foreign.
-	refund func(c *commands.Ctx, n *store.Node, count int64) resp.Value
+	// open sets the content of a term to what the key holds; t.node is nil if it does not exist.
+	// A parameter of 0 stands for the state's own. It fails with errOtherState for any other
+	// content, and is nil if no call has terms of the algorithm.
+	open func(c *commands.Ctx, t *term) (refusal resp.Value)
 
-	// subject returns what RL.EXPLAIN explains of a key; n is nil if it does not exist. A
-	// parameter of 0 stands for the state's own. It is nil if RL.EXPLAIN refuses the state.
-	subject func(c *commands.Ctx, a *allowCall, n *store.Node) (
-		s limiter.Subject, expireAtMs int64, refusal resp.Value,
-	)
+	// implied returns the parameter that RL.EXPLAIN without ALGO takes, since the state does not
+	// record it; nil: it does.
+	implied func(t *term) int64
+
 	unknown     string                               // what RL.EXPLAIN omits, and why; "": nothing
 	explainMore func(s limiter.Subject) []resp.Value // further pairs of its reply; nil: none
 
-	// allow handles RL.ALLOW. If ALGO does not accept the algorithm, the fields of
-	// this block are zero.
-	allow         func(c *commands.Ctx, a *allowCall) (limiter.Decision, resp.Value)
-	validate      func(c *commands.Ctx, a *allowCall) error
-	newState      func(a *allowCall) limiter.State // returns that of an absent key; nil: a log
-	param         *algoParam                       // nil: none
-	multiQuota    bool                             // accepts several limits and windows
-	otherCommands []string                         // further commands that use the algorithm
+	// ALGO accepts the algorithm if validate is not nil. Otherwise the fields of this block are zero.
+	validate   func(t *term) error
+	param      *algoParam // nil: none
+	multiQuota bool       // accepts several limits and windows
 
 	// functionArgs returns what the Lua function gets before the cost and the options of callers.
 	functionArgs func(l *LimitCall) []int64
 
-	decider Decider // RL.ALLOW with the algorithm
+	otherCommands []string // commands besides RL.ALLOW and RL.MALLOW whose decisions are counted
+	allowDecider  Decider  // RL.ALLOW with the algorithm
+	mallowDecider Decider  // RL.MALLOW with a term of the algorithm that binds
 }
 
 // validateQuota is the validate of algorithms without bounds of their own.
-func validateQuota(_ *commands.Ctx, a *allowCall) error {
-	return limiter.ValidateQuota(a.quotas[0], a.Call)
-}
+func validateQuota(t *term) error { return limiter.ValidateQuota(t.quotas[0], t.Call) }
+
+// inALGO reports whether ALGO accepts the algorithm.
+func (a *algorithm) inALGO() bool { return a.validate != nil }
 
 // An algoParam is the number that follows an algorithm's name.
 type algoParam struct {
@@ -91,11 +90,11 @@ func algorithmOf(c *commands.Ctx, n *store.Node) *algorithm {
 var errOtherState = resp.Error("")
 
 // stateError returns the error reply for a refusal by a function of an algorithm.
-func (a *algorithm) stateError(c *commands.Ctx, name []byte, refusal resp.Value) resp.Value {
+func (a *algorithm) stateError(c *commands.Ctx, n *store.Node, refusal resp.Value) resp.Value {
 	if !refusal.IsError() || refusal.Str() != errOtherState.Str() {
 		return refusal
 	}
-	return a.wrongState(c, c.DB.Peek(name, c.NowMs))
+	return a.wrongState(c, n)
 }
 
 // wrongState returns the error reply for a key without state of the algorithm.
@@ -121,11 +120,33 @@ func foreignKeyError(n *store.Node) resp.Value {
 
 func algorithmByName(name []byte) *algorithm {
 	for _, a := range algorithms {
-		if a.allow != nil && len(name) == len(a.name) && strings.EqualFold(a.name, string(name)) {
+		if a.inALGO() && len(name) == len(a.name) && strings.EqualFold(a.name, string(name)) {
 			return a
 		}
 	}
 	return nil
+}
+
+// algorithmOfTerm returns the algorithm that terms can have with exactly this name, or nil.
+func algorithmOfTerm(name []byte) *algorithm {
+	for _, a := range termAlgorithms {
+		if a.name == string(name) {
+			return a
+		}
+	}
+	return nil
+}
+
+// termAlgorithms lists the algorithms that terms can have. It is no part of algorithms' initialization, since a row
+// of them reads it.
+var termAlgorithms []*algorithm
+
+func init() {
+	for _, a := range algorithms {
+		if a.open != nil {
+			termAlgorithms = append(termAlgorithms, a)
+		}
+	}
 }
 
 func (a *algorithm) syntax() string {
@@ -147,7 +168,7 @@ func algoAlternatives(format func(a *algorithm) string) string {
 // algoNames returns format's result for each algorithm that ALGO accepts.
 func algoNames(format func(a *algorithm) string) (names []string) {
 	for _, a := range algorithms {
-		if a.allow != nil {
+		if a.inALGO() {
 			names = append(names, format(a))
 		}
 	}

@@ -22,16 +22,24 @@ var rlAllowRows = []commands.Command{
 	},
 	{
 		Name: "rl.mallow", Arity: -5, Flags: commands.Write | commands.DenyOOM | commands.Fast,
-		Keys:  []commands.KeySpec{{Flags: "RW access update", First: 1, Step: 3, KeyNum: true}},
+		Keys: []commands.KeySpec{{
+			Flags: "RW access update", First: 1, Step: 3, KeyNum: true, StepIn: mallowStep,
+			Notes: "each key is followed by a limit and a window, or all of them by terms",
+		}},
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys",
 		Handler: rlMallow, Reads: mallowIsReadOnly,
-		Syntax: "numkeys key limit window [key limit window ...] [COST cost] [PEEK]",
+		Syntax: "numkeys <key limit window [key limit window ...] [COST cost] | key [key ...] " + termSyntax +
+			"> [PEEK] [FULL] [ID id]",
 		Summary: "Admits a request if every one of several keys does, " +
 			"and counts it in all of them or in none.",
 		Example:   "2 user:42 10 1s tenant:7 1000 1m COST 2",
 		Deviation: "zlimit's own",
 	},
 }
+
+// termSyntax is the syntax of a term for each key.
+const termSyntax = "TERM <limit window [limit window ...] [ALGO algorithm] [COST cost] | " +
+	"SLOTS max LEASE milliseconds> [TERM ...]"
 
 // RL.ALLOW key limit window [limit window ...] [COST n] [ATMOST] [PEEK]
 // [ALGO algorithm] [FULL]
@@ -42,20 +50,32 @@ func rlAllow(c *commands.Ctx) resp.Value {
 	if len(c.Args) == 4 {
 		return allowPlain(c)
 	}
-	a := session(c).newCall()
-	if refusal := a.parse(c, c.Args[2:], allowOptions); refusal.IsError() {
+	t := session(c).newTerm()
+	if refusal := t.parse(c.Args[2:], allowOptions); refusal.IsError() {
 		return refusal
 	}
-	d, refusal := a.algo.allow(c, a)
-	if refusal.IsError() {
-		return a.algo.stateError(c, c.Args[1], refusal)
+	t.name = c.Args[1]
+	if refusal := t.decide(c); refusal.IsError() {
+		return refusal
 	}
-	countAllow(c, a.algo, c.Args[1], a.Call, &d)
-	markFullness(c, c.Args[1], &d)
-	if a.full {
-		return fullReply(c, &d, a.algo.name)
+	if t.creates() {
+		if refusal := reserve(c, t.name); refusal.IsError() {
+			return refusal
+		}
 	}
-	return decisionReply(c, &d)
+	if t.d.Units > 0 {
+		t.content.apply(c, t)
+	}
+	countAllow(c, t.algo, t.name, t.Call, &t.d)
+	markFullness(c, t.name, &t.d)
+	if !t.full {
+		return decisionReply(c, &t.d)
+	}
+	if t.content == &t.log {
+		q := limiter.Quota{Limit: t.d.Limit, WindowMs: t.d.WindowMs}
+		t.d.NextAfterMs = limiter.NextAfter(t.log.log(), c.NowMs, t.log.expireAtMs, q)
+	}
+	return fullReply(c, &t.d, t.algo.name)
 }
 
 // allowPlain handles RL.ALLOW key limit window, the most frequent form.
@@ -81,7 +101,12 @@ func allowPlain(c *commands.Ctx) resp.Value {
 		if refusal := k.makeRoom(c, &d.Change); refusal.IsError() {
 			return refusal
 		}
-		k.apply(c, &d.Change)
+		if k.node == nil {
+			if refusal := reserve(c, k.name); refusal.IsError() {
+				return refusal
+			}
+		}
+		k.carryOut(c, &d.Change)
 	}
 	countAllow(c, &logAlgorithm, c.Args[1], call, &d)
 	markFullness(c, c.Args[1], &d)

@@ -24,36 +24,25 @@ var (
 var bucketsAlgorithm = algorithm{
 	name: "BUCKETS", redisType: "hash", hasType: isHash, foreignError: errForeignHash,
 	hasState: func(c *commands.Ctx, n *store.Node) bool {
-		_, ok := parseBuckets(c, store.HashOf(n))
+		_, ok := parseBuckets(&session(c).buckets, store.HashOf(n))
 		return ok
 	},
-	allow: allowBuckets,
-	newState: func(a *allowCall) limiter.State {
-		return &limiter.Buckets{
-			WidthMs: limiter.BucketWidth(a.quotas[0].WindowMs, a.param), N: a.param,
-			Counts: make([]int64, 0, a.param+1),
-		}
-	},
-	validate: func(_ *commands.Ctx, a *allowCall) error {
-		if err := limiter.ValidateQuota(a.quotas[0], a.Call); err != nil {
+	open: openBuckets,
+	validate: func(t *term) error {
+		if err := limiter.ValidateQuota(t.quotas[0], t.Call); err != nil {
 			return err
 		}
-		return limiter.ValidateBuckets(a.param)
-	},
-	subject: func(c *commands.Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
-		b, expireAtMs, refusal := bucketsOf(c, n, a.quotas[0], a.param)
-		return &b, expireAtMs, refusal
+		return limiter.ValidateBuckets(t.param)
 	},
 	functionArgs: func(l *LimitCall) []int64 {
 		q := l.Quotas[0]
 		return []int64{q.Limit, q.WindowMs, l.Param, limiter.BucketWidth(q.WindowMs, l.Param)}
 	},
 	param:    &algoParam{"n", errBucketsMissing, errBucketsNumber, false},
-	refund:   refundBuckets,
 	moreInfo: []string{"width_ms", "buckets"},
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		h := store.HashOf(n)
-		b, _ := parseBuckets(c, h)
+		b, _ := parseBuckets(&session(c).buckets, h)
 		expireAtMs, _ := n.Value.ExpireAtMs()
 		return keyInfo{
 			used:   resp.Int(b.Used(c.NowMs, expireAtMs)),
@@ -62,7 +51,7 @@ var bucketsAlgorithm = algorithm{
 		}
 	},
 	units: func(c *commands.Ctx, n *store.Node) (units int64) {
-		b, _ := parseBuckets(c, store.HashOf(n))
+		b, _ := parseBuckets(&session(c).buckets, store.HashOf(n))
 		for _, count := range b.Counts {
 			units += count
 		}
@@ -73,8 +62,8 @@ var bucketsAlgorithm = algorithm{
 func isHash(n *store.Node) bool { return store.HashOf(n) != nil }
 
 // parseBuckets parses a hash as the state of BUCKETS. The counts are in scratch
-// space, valid until the next call, with capacity for one more bucket.
-func parseBuckets(c *commands.Ctx, h *hash.Hash) (b limiter.Buckets, ok bool) {
+// space, with capacity for one more bucket.
+func parseBuckets(scratch *[]int64, h *hash.Hash) (b limiter.Buckets, ok bool) {
 	if h.Len() != 4 {
 		return b, false
 	}
@@ -91,7 +80,7 @@ func parseBuckets(c *commands.Ctx, h *hash.Hash) (b limiter.Buckets, ok bool) {
 		return b, false
 	}
 	text, _ := h.Get(fieldCounts)
-	b.Counts = session(c).counts(int(b.N) + 1)
+	b.Counts = counts(scratch, b.N)
 	for more := true; more; {
 		end := 0
 		for end < len(text) && text[end] != ' ' {
@@ -109,30 +98,38 @@ func parseBuckets(c *commands.Ctx, h *hash.Hash) (b limiter.Buckets, ok bool) {
 	return b, b.Valid()
 }
 
-// setBuckets stores the state of BUCKETS in a key; n is nil if it does not exist.
-func setBuckets(c *commands.Ctx, name []byte, n *store.Node, b *limiter.Buckets, expireAtMs int64) {
+// counts returns scratch space for the counts of n buckets, which is empty.
+func counts(scratch *[]int64, n int64) []int64 {
+	if int64(cap(*scratch)) <= n {
+		*scratch = make([]int64, 0, n+1)
+	}
+	return (*scratch)[: 0 : n+1]
+}
+
+func saveBuckets(c *commands.Ctx, t *term, expireAtMs int64) {
 	var h *hash.Hash
 	var before bucketsBefore
-	if n == nil {
+	b := &t.state.buckets
+	if t.node == nil {
 		h = &hash.Hash{}
-		n = c.DB.Put(name, h)
+		t.node = c.DB.Put(t.name, h)
 		setField(c, h, fieldWidth, b.WidthMs)
 		setField(c, h, fieldN, b.N)
 	} else {
-		h = store.HashOf(n)
+		h = store.HashOf(t.node)
 		if c.Group() != nil {
-			before = bucketsAt(n, h)
+			before = bucketsAt(t.node, h)
 		}
 	}
 	setField(c, h, fieldNewest, b.NewestMs)
 	setField(c, h, fieldCounts, b.Counts...)
 	h.NoteEncoding(c.Settings.HashMaxListpackCount, c.Settings.HashMaxListpackValue)
 	if expireAtMs > 0 {
-		c.DB.ExpireAt(n, expireAtMs)
+		c.DB.ExpireAt(t.node, expireAtMs)
 	}
-	c.DB.Touch(n)
+	c.DB.Touch(t.node)
 	if c.Group() != nil {
-		didBuckets(c, name, n, h, before)
+		didBuckets(c, t.name, t.node, h, before)
 	}
 }
 
@@ -150,67 +147,31 @@ func setField(c *commands.Ctx, h *hash.Hash, field []byte, numbers ...int64) {
 	s.text = text
 }
 
-// bucketsOf returns the state of BUCKETS in a key; n is nil if it does not exist. The key
-// must have the buckets that a call with this number of them uses; 0 stands for its own
-// number.
-func bucketsOf(c *commands.Ctx, n *store.Node, q limiter.Quota, buckets int64) (
-	b limiter.Buckets, expireAtMs int64, refusal resp.Value,
-) {
-	if n == nil {
-		b = limiter.Buckets{
-			WidthMs: limiter.BucketWidth(q.WindowMs, buckets), N: buckets,
-			Counts: session(c).counts(int(buckets) + 1),
+// openBuckets fails if the key has other buckets than a call with this number of them; 0 stands
+// for its own number, and a window of 0 for its own.
+func openBuckets(_ *commands.Ctx, t *term) resp.Value {
+	k, n, windowMs := &t.state, t.param, t.quotas[0].WindowMs
+	k.open(t, &k.buckets, saveBuckets)
+	if t.node == nil {
+		k.buckets = limiter.Buckets{
+			WidthMs: limiter.BucketWidth(windowMs, n), N: n, Counts: counts(&k.counts, n),
 		}
-		return b, 0, resp.None
+		return resp.None
 	}
-	h := store.HashOf(n)
+	h := store.HashOf(t.node)
 	ok := h != nil
 	if ok {
-		b, ok = parseBuckets(c, h)
+		k.buckets, ok = parseBuckets(&k.counts, h)
 	}
 	if !ok {
-		return b, 0, errOtherState
+		return errOtherState
 	}
-	if buckets == 0 {
-		buckets = b.N
+	b := &k.buckets
+	if n == 0 {
+		n = b.N
 	}
-	if widthMs := limiter.BucketWidth(q.WindowMs, buckets); b.WidthMs != widthMs || b.N != buckets {
-		return b, 0, BucketsReply(b.N, b.WidthMs, buckets, widthMs)
+	if widthMs := limiter.BucketWidth(windowMs, n); windowMs != 0 && (b.WidthMs != widthMs || b.N != n) {
+		return BucketsReply(b.N, b.WidthMs, n, widthMs)
 	}
-	expireAtMs, _ = n.Value.ExpireAtMs()
-	return b, expireAtMs, resp.None
-}
-
-func allowBuckets(c *commands.Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
-	n := c.DB.Find(c.Args[1], c.NowMs)
-	b, expireAtMs, refusal := bucketsOf(c, n, a.quotas[0], a.param)
-	if refusal.IsError() {
-		return d, refusal
-	}
-	d = b.Decide(c.NowMs, expireAtMs, a.quotas[0], a.Call)
-	if d.Units > 0 {
-		if n == nil {
-			if refusal = reserve(c, c.Args[1]); refusal.IsError() {
-				return d, refusal
-			}
-		}
-		b.Apply(c.NowMs, &d)
-		setBuckets(c, c.Args[1], n, &b, d.ExpireAtMs)
-	}
-	return d, resp.None
-}
-
-func refundBuckets(c *commands.Ctx, n *store.Node, count int64) resp.Value {
-	b, _ := parseBuckets(c, store.HashOf(n))
-	expireAtMs, _ := n.Value.ExpireAtMs()
-	removed, expireAtMs := b.Refund(c.NowMs, expireAtMs, count)
-	switch {
-	case removed == 0:
-	case len(b.Counts) == 0:
-		c.DB.Delete(n)
-		c.DidCall("DEL", c.Args[1])
-	default:
-		setBuckets(c, c.Args[1], n, &b, expireAtMs)
-	}
-	return resp.Int(removed)
+	return resp.None
 }

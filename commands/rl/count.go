@@ -11,7 +11,7 @@ import (
 // countAllow counts a decision of RL.ALLOW.
 func countAllow(c *commands.Ctx, by *algorithm, key []byte, call limiter.Call, d *limiter.Decision) {
 	s, peek := session(c), call.Peek || call.Cost == 0
-	s.count(c, by.decider, key, outcome{d.Allowed, d.Allowed, peek, fullness(d.Used, d.Remaining)})
+	s.count(c, by.allowDecider, key, outcome{d.Allowed, d.Allowed, peek, fullness(d.Used, d.Remaining)})
 	s.observe(c, key, !peek && d.Allowed == 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
 	s.trace(c, key, call, d.Allowed)
 }
@@ -24,40 +24,70 @@ func countThrottle(c *commands.Ctx, key []byte, quantity int64, d *limiter.Decis
 	s.trace(c, key, limiter.Call{Cost: quantity}, d.Allowed)
 }
 
-// countMallow counts a decision of RL.MALLOW about every step-th of names: with prefixes, as one about
-// the binding key, and the units of each key for its own.
-func countMallow(c *commands.Ctx, names [][]byte, step, binding int, call limiter.Call, d *limiter.Decision) {
-	s, keys := session(c), int64(len(names)/step)
-	o := outcome{d.Allowed, d.Allowed * keys, call.Peek, fullness(d.Used, d.Remaining)}
-	s.decisions(mallowDecider).count(o)
-	o.units = d.Allowed
-	for i := 0; i < len(names); i += step {
-		binds := i == binding*step
+// A jointCall is what is counted of a call of RL.MALLOW.
+type jointCall struct {
+	names   [][]byte // every step-th is a key
+	step    int
+	call    limiter.Call // about each key, unless there are
+	terms   []term       // one for each key
+	by      *algorithm   // of the binding key
+	binding int
+	peek    bool
+	units   int64 // granted, of all keys
+}
+
+// countMallow counts a decision of RL.MALLOW: with prefixes, as one about the binding key, and the units of each
+// key for its own.
+func countMallow(c *commands.Ctx, j *jointCall, d *limiter.Decision) {
+	s := session(c)
+	o := outcome{d.Allowed, j.units, j.peek, fullness(d.Used, d.Remaining)}
+	s.decisions(j.by.mallowDecider).count(o)
+	for i := 0; i < len(j.names); i += j.step {
+		name, call, granted := j.names[i], j.callOf(i/j.step), int64(0)
+		if d.Allowed > 0 {
+			granted = max(call.Cost, 1)
+		}
+		binds := i == j.binding*j.step
 		q := limiter.Quota{}
 		if binds {
 			q = limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs}
 		}
-		s.observe(c, names[i], !call.Peek && d.Allowed == 0 && binds, q)
+		s.observe(c, name, !j.peek && d.Allowed == 0 && binds, q)
 		if d.Allowed == 0 && !binds {
 			continue // the key would have admitted the call
 		}
-		s.trace(c, names[i], call, d.Allowed)
-		if c.Settings.StatsPrefixes == nil || call.Peek && !binds {
+		s.trace(c, name, call, granted)
+		if c.Settings.StatsPrefixes == nil || j.peek && !binds {
 			continue
 		}
-		switch to := s.prefixDecisions(c, mallowDecider, names[i]); {
+		switch to := s.prefixDecisions(c, j.by.mallowDecider, name); {
 		case to == nil:
 		case binds:
+			o.units = granted
 			to.count(o)
 		default:
-			to.Units += d.Allowed
+			to.Units += granted
 		}
 	}
 }
 
-// countReserve counts a decision of RL.RESERVE.
-func countReserve(c *commands.Ctx, key []byte, estimate, granted int64) {
-	session(c).trace(c, key, limiter.Call{Cost: estimate}, granted)
+// callOf returns the call about a key; about slots, whose decisions are not traced, one of cost 0.
+func (j *jointCall) callOf(i int) limiter.Call {
+	if j.terms == nil {
+		return j.call
+	}
+	call := j.terms[i].Call
+	if j.terms[i].algo == &leasesAlgorithm {
+		call.Cost = 0
+	}
+	return call
+}
+
+// countReserve counts a decision of RL.RESERVE about a key.
+func countReserve(c *commands.Ctx, t *term, granted int64) {
+	if t.algo != &leasesAlgorithm {
+		session(c).trace(c, t.name, t.Call, granted)
+	}
 }
 
 // A LimitDecision is a decision that was made elsewhere, with what was asked.
@@ -74,11 +104,15 @@ func (d *LimitDecision) countAllow(c *commands.Ctx) {
 }
 
 func (d *LimitDecision) countMallow(c *commands.Ctx) {
-	countMallow(c, d.Keys, 1, d.Binding, d.Call.Call, &d.Decision)
+	j := jointCall{
+		names: d.Keys, step: 1, call: d.Call.Call, by: &logAlgorithm, binding: d.Binding, peek: d.Call.Peek,
+		units: d.Allowed * int64(len(d.Keys)),
+	}
+	countMallow(c, &j, &d.Decision)
 }
 
 func (d *LimitDecision) countReserve(c *commands.Ctx) {
-	countReserve(c, d.Keys[0], d.Call.Cost, d.Allowed)
+	session(c).trace(c, d.Keys[0], d.Call.Call, d.Allowed)
 }
 
 func (d *LimitDecision) countThrottle(c *commands.Ctx) {

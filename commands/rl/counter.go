@@ -21,19 +21,11 @@ var counterAlgorithm = algorithm{
 		_, ok := parseCounter(n)
 		return ok
 	},
-	allow: allowCounter,
-	newState: func(a *allowCall) limiter.State {
-		return &limiter.Counter{WindowMs: a.quotas[0].WindowMs}
-	},
+	open:         openCounter,
 	functionArgs: limitAndWindow,
 	validate:     validateQuota,
-	subject: func(c *commands.Ctx, a *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
-		state, expireAtMs, refusal := counterOf(n, a.quotas[0])
-		return &state, expireAtMs, refusal
-	},
-	unknown:  "instants of hits: a COUNTER key holds the counts of two slices of time",
-	refund:   refundCounter,
-	moreInfo: []string{"window_ms"},
+	unknown:      "instants of hits: a COUNTER key holds the counts of two slices of time",
+	moreInfo:     []string{"window_ms"},
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		state, _ := parseCounter(n)
 		expireAtMs, _ := n.Value.ExpireAtMs()
@@ -70,81 +62,44 @@ func parseCounter(n *store.Node) (s limiter.Counter, ok bool) {
 	return s, s.Valid()
 }
 
-// setCounter stores the state of COUNTER in a key; n is nil if it does not exist.
-func setCounter(c *commands.Ctx, name []byte, n *store.Node, s *limiter.Counter, expireAtMs, oldMs int64) {
+// openCounter fails if the key has another window than the call.
+func openCounter(_ *commands.Ctx, t *term) resp.Value {
+	k, windowMs := &t.state, t.quotas[0].WindowMs
+	k.counter = limiter.Counter{WindowMs: windowMs}
+	k.open(t, &k.counter, saveCounter)
+	if t.node == nil {
+		return resp.None
+	}
+	ok := isString(t.node)
+	if ok {
+		k.counter, ok = parseCounter(t.node)
+	}
+	switch {
+	case !ok:
+		return errOtherState
+	case windowMs != 0 && k.counter.WindowMs != windowMs:
+		return CounterReply(k.counter.WindowMs, windowMs)
+	}
+	return resp.None
+}
+
+func saveCounter(c *commands.Ctx, t *term, expireAtMs int64) {
 	var buf [96]byte
-	text := append(buf[:0], counterPrefix...)
+	s, text := &t.state.counter, append(buf[:0], counterPrefix...)
 	for i, number := range [...]int64{s.WindowMs, s.BeginMs, s.Count, s.Previous} {
 		if i > 0 {
 			text = append(text, ' ')
 		}
 		text = strconv.AppendInt(text, number, 10)
 	}
-	if n == nil {
-		n = c.DB.Put(name, store.NewString(text))
+	if t.node == nil {
+		t.node = c.DB.Put(t.name, store.NewString(text))
 	} else {
-		store.StringOf(n).SetBytes(text)
+		store.StringOf(t.node).SetBytes(text)
 	}
 	if expireAtMs > 0 {
-		c.DB.ExpireAt(n, expireAtMs)
+		c.DB.ExpireAt(t.node, expireAtMs)
 	}
-	c.DB.Touch(n)
-	c.DidValueAt(name, text, expireAtMs, oldMs)
-}
-
-// counterOf returns the state of COUNTER in a key; n is nil if it does not exist. The key
-// must have the quota's window.
-func counterOf(n *store.Node, q limiter.Quota) (
-	state limiter.Counter, expireAtMs int64, refusal resp.Value,
-) {
-	state.WindowMs = q.WindowMs
-	if n == nil {
-		return state, 0, resp.None
-	}
-	ok := isString(n)
-	if ok {
-		state, ok = parseCounter(n)
-	}
-	switch {
-	case !ok:
-		return state, 0, errOtherState
-	case state.WindowMs != q.WindowMs:
-		return state, 0, CounterReply(state.WindowMs, q.WindowMs)
-	}
-	expireAtMs, _ = n.Value.ExpireAtMs()
-	return state, expireAtMs, resp.None
-}
-
-func allowCounter(c *commands.Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
-	n := c.DB.Find(c.Args[1], c.NowMs)
-	state, expireAtMs, refusal := counterOf(n, a.quotas[0])
-	if refusal.IsError() {
-		return d, refusal
-	}
-	d = state.Decide(c.NowMs, expireAtMs, a.quotas[0], a.Call)
-	if d.Units > 0 {
-		if n == nil {
-			if refusal = reserve(c, c.Args[1]); refusal.IsError() {
-				return d, refusal
-			}
-		}
-		state.Apply(c.NowMs, &d)
-		setCounter(c, c.Args[1], n, &state, d.ExpireAtMs, expireAtMs)
-	}
-	return d, resp.None
-}
-
-func refundCounter(c *commands.Ctx, n *store.Node, count int64) resp.Value {
-	state, _ := parseCounter(n)
-	expireAtMs, _ := n.Value.ExpireAtMs()
-	removed := state.Refund(c.NowMs, count)
-	switch {
-	case removed == 0:
-	case state.Held() == 0:
-		c.DB.Delete(n)
-		c.DidCall("DEL", c.Args[1])
-	default:
-		setCounter(c, c.Args[1], n, &state, expireAtMs, expireAtMs)
-	}
-	return resp.Int(removed)
+	c.DB.Touch(t.node)
+	c.DidValueAt(t.name, text, expireAtMs, t.expireAtMs)
 }

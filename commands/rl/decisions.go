@@ -14,27 +14,31 @@ type decider struct {
 	by      *algorithm
 }
 
-// deciders holds the pair of each Decider: RL.ALLOW with each algorithm, then the
-// other commands.
+// deciders holds the pair of each Decider: RL.ALLOW with each algorithm, then RL.MALLOW, then the other commands.
 var deciders = func() (all []decider) {
+	add := func(command string, by *algorithm) Decider {
+		all = append(all, decider{command, by})
+		return Decider(len(all) - 1)
+	}
 	for _, a := range algorithms {
-		if a.allow != nil {
-			a.decider = Decider(len(all))
-			all = append(all, decider{"rl.allow", a})
+		if a.inALGO() {
+			a.allowDecider = add("rl.allow", a)
+		}
+	}
+	for _, a := range algorithms {
+		if a.open != nil {
+			a.mallowDecider = add("rl.mallow", a)
 		}
 	}
 	for _, a := range algorithms {
 		for _, command := range a.otherCommands {
-			all = append(all, decider{command, a})
+			add(command, a)
 		}
 	}
 	return all
 }()
 
-var (
-	mallowDecider   = deciderOf("rl.mallow", &logAlgorithm)
-	throttleDecider = deciderOf("cl.throttle", &gcraAlgorithm)
-)
+var throttleDecider = deciderOf("cl.throttle", &gcraAlgorithm)
 
 // deciderOf returns the number of a pair.
 func deciderOf(command string, by *algorithm) Decider {

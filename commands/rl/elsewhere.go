@@ -16,7 +16,7 @@ import (
 type LimitCall struct {
 	limiter.Call                 // RL.ALLOW, RL.MALLOW, CL.THROTTLE; of RL.RESERVE the estimate
 	Quotas       []limiter.Quota // of RL.MALLOW one for each key
-	Keys         [][]byte        // of RL.MALLOW
+	Keys         [][]byte        // of RL.MALLOW; of a call about a hold, with the hold's
 	Algorithm    string          // as ALGO has it
 	algorithm    *algorithm      // of RL.ALLOW and CL.THROTTLE
 	Param        int64           // the burst of GCRA, the number of BUCKETS
@@ -35,22 +35,28 @@ type LimitCall struct {
 // limitParsers parse the arguments of the commands that can be decided elsewhere.
 var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.Value){
 	"rl.allow": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		var a allowCall
-		if refusal := a.parse(c, c.Args[2:], allowOptions); refusal.IsError() {
+		var t term
+		if refusal := t.parse(c.Args[2:], allowOptions); refusal.IsError() {
 			return refusal
 		}
-		l.Call, l.Quotas, l.Param, l.Full = a.Call, a.quotas[:a.n], a.param, a.full
-		l.algorithm, l.Algorithm, l.count = a.algo, a.algo.name, (*LimitDecision).countAllow
+		l.Call, l.Quotas, l.Param, l.Full = t.Call, t.quotas[:t.n], t.param, t.full
+		l.algorithm, l.Algorithm, l.count = t.algo, t.algo.name, (*LimitDecision).countAllow
 		return resp.None
 	},
 	"rl.mallow": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		triples, call, refusal := parseMallow(c)
-		for i := 0; i < len(triples); i += 3 {
-			q, _ := parseQuota(triples[i+1], triples[i+2])
-			l.Keys, l.Quotas = append(l.Keys, triples[i]), append(l.Quotas, q)
+		m, refusal := parseMallow(c, newTerms)
+		if refusal.IsError() {
+			return refusal
 		}
-		l.Call, l.Algorithm, l.count = call, logAlgorithm.name, (*LimitDecision).countMallow
-		return refusal
+		if m.step == 1 {
+			return errTermsElsewhere
+		}
+		for i := 0; i < len(m.names); i += m.step {
+			q, _ := parseQuota(m.names[i+1], m.names[i+2])
+			l.Keys, l.Quotas = append(l.Keys, m.names[i]), append(l.Quotas, q)
+		}
+		l.Call, l.Algorithm, l.count = m.call, logAlgorithm.name, (*LimitDecision).countMallow
+		return resp.None
 	},
 	"rl.reset": func(*commands.Ctx, *LimitCall) resp.Value { return resp.None },
 	"rl.info":  func(*commands.Ctx, *LimitCall) resp.Value { return resp.None },
@@ -67,18 +73,28 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		return refusal
 	},
 	"rl.reserve": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		a, refusal := parseReserve(c)
-		l.Cost, l.Quotas, l.DurationMs, l.ID = a.estimate, a.quotas[:], a.holdMs, a.id
+		var t term
+		h, refusal := parseReserve(c, &t)
+		switch {
+		case refusal.IsError():
+			return refusal
+		case t.algo != &logAlgorithm:
+			return errTermsElsewhere
+		}
+		l.Cost, l.Quotas, l.DurationMs, l.ID = t.Cost, t.quotas[:1], h.holdMs, h.id
 		l.Algorithm, l.count = logAlgorithm.name, (*LimitDecision).countReserve
-		return refusal
+		l.Keys = holdCallKeys(c.Args[1], l.ID)
+		return resp.None
 	},
 	"rl.settle": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
 		l.ID, l.Algorithm = c.Args[2], logAlgorithm.name
 		l.Count, refusal = parseSettle(c)
+		l.Keys = holdCallKeys(c.Args[1], l.ID)
 		return refusal
 	},
 	"rl.cancel": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		l.ID, l.Algorithm = c.Args[2], logAlgorithm.name
+		l.Keys = holdCallKeys(c.Args[1], l.ID)
 		return checkID(l.ID)
 	},
 	"rl.acquire": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
@@ -104,6 +120,14 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		return refusal
 	},
 	"increx": func(c *commands.Ctx, l *LimitCall) resp.Value { return l.Increment.Parse(c) },
+}
+
+func newTerms(n int) []term { return make([]term, n) }
+
+// holdCallKeys returns the key of a call about a hold, and the hold's.
+func holdCallKeys(key, id []byte) [][]byte {
+	parts := holdName(key, id)
+	return [][]byte{key, parts.Append(nil)}
 }
 
 // ParseLimitCall parses the call of c, whose command has a row in limitParsers and whose
@@ -193,7 +217,7 @@ var (
 	ErrLimitClock  = rlError(limiter.ErrInstant)
 	ErrSum         = rlError(limiter.ErrSum)
 	ErrForeignHold = errForeignHold
-	ErrNoRefund    = errRefundGCRA
+	ErrNoRefund    = errNoRefund
 	ErrAdoptLarge  = errAdoptLarge
 	ErrAdoptScores = errAdoptScores
 )

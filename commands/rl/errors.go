@@ -32,7 +32,8 @@ var (
 		"given with limit and window")
 	errRefundNumber   = resp.Error("ERR n is not an integer or out of range")
 	errRefundNegative = resp.Error("ERR n must not be negative")
-	errRefundGCRA     = resp.Error("ERR key holds GCRA state, which RL.REFUND does not support")
+	errNoRefund       = resp.Error("ERR key holds GCRA state, which does not say how long a unit counts: " +
+		"RL.CANCEL and RL.SETTLE return what RL.RESERVE took")
 
 	errAdoptUnit   = commands.SyntaxError("BACK needs s, ms, us or ns")
 	errAdoptScores = resp.Error("ERR key holds a sorted set whose scores are not all unix times of " +
@@ -43,6 +44,15 @@ var (
 	errEstimate       = resp.Error("ERR estimate must be at least 1")
 	errActualNumber   = resp.Error("ERR actual is not an integer or out of range")
 	errActualNegative = resp.Error("ERR actual must not be negative")
+	errHoldMissing    = commands.SyntaxError("HOLD with a duration is missing")
+	errIDMissing      = commands.SyntaxError("ID with a value is missing")
+	errManyTerms      = resp.Error("ERR numkeys must be from 1 to " + strconv.Itoa(maxTerms) + " where terms follow")
+	errFewKeys        = resp.Error("ERR numkeys is greater than the number of keys")
+	errTermCost       = resp.Error("ERR COST of a term must be at least 1")
+	errSlotsID        = commands.SyntaxError("SLOTS needs an ID")
+	errIDSlots        = commands.SyntaxError("ID goes with SLOTS")
+	errTermsElsewhere = resp.Error("ERR terms, and holds of other algorithms than LOG, are not available over an upstream")
+	errHoldKeys       = resp.Error("ERR the hold of this ID is over other keys")
 	errForeignHold    = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
 		"this ID")
 	errIDEmpty       = resp.Error("ERR ID must not be empty")
@@ -89,6 +99,11 @@ var throttleArguments = [...]struct {
 	},
 }
 
+// wrongActuals refuses a number of actual costs that is not that of the keys.
+func wrongActuals(keys, actuals int) resp.Value {
+	return resp.Error("ERR " + strconv.Itoa(keys) + " keys need as many actual costs, not " + strconv.Itoa(actuals))
+}
+
 // insteadOfLog ends the errors of what is too large for a log.
 const insteadOfLog = "; use ALGO BUCKETS or ALGO GCRA for more"
 
@@ -114,6 +129,7 @@ var rlErrors = []struct {
 		limiter.ErrSum,
 		resp.Error("ERR key would hold more than " + strconv.FormatInt(limiter.MaxUnits, 10) + " units"),
 	},
+	{limiter.ErrLong, resp.Error("ERR units must take less than 100 years to be gained again")},
 	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside the range of a log")},
 	{limiter.ErrBurst, resp.Error("ERR burst must not be negative")},
 	{limiter.ErrBurstLong, resp.Error("ERR burst must take less than 100 years to fill")},

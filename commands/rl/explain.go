@@ -30,25 +30,25 @@ var rlExplainRows = []commands.Command{
 // A sorted set that another limiter wrote is explained if the unit of its scores is
 // recognized.
 func rlExplain(c *commands.Ctx) resp.Value {
-	var a allowCall
-	if refusal := a.parseArgs(c.Args[2:], explainOptions); refusal.IsError() {
+	var t term
+	if refusal := t.parseArgs(c.Args[2:], explainOptions); refusal.IsError() {
 		return refusal
 	}
 	n := c.DB.Peek(c.Args[1], c.NowMs)
 	var x explained
 	var refusal resp.Value
-	if a.seen&optAlgo != 0 {
-		if refusal := a.validate(c); refusal.IsError() {
+	if t.seen&optAlgo != 0 {
+		if refusal := t.validate(); refusal.IsError() {
 			return refusal
 		}
-		refusal = x.view(c, &a, n)
+		refusal = x.view(c, &t, n)
 	} else {
-		refusal = x.recognize(c, &a, n)
+		refusal = x.recognize(c, &t, n)
 	}
 	if refusal.IsError() {
 		return refusal
 	}
-	return x.reply(c, &a, n)
+	return x.reply(c, &t, n)
 }
 
 // explained is a key that RL.EXPLAIN explains.
@@ -61,16 +61,19 @@ type explained struct {
 	scores     *scoreUnit // of a sorted set that another limiter wrote; otherwise nil
 }
 
-// view sets x to the state of a.algo that the key holds; n is nil if it does not exist.
-func (x *explained) view(c *commands.Ctx, a *allowCall, n *store.Node) (refusal resp.Value) {
-	x.algorithm, x.unknown, x.more = a.algo.name, a.algo.unknown, a.algo.explainMore
-	x.subject, x.expireAtMs, refusal = a.algo.subject(c, a, n)
-	return a.algo.stateError(c, c.Args[1], refusal)
+// view sets x to the state of t.algo that the key holds; n is nil if it does not exist.
+func (x *explained) view(c *commands.Ctx, t *term, n *store.Node) (refusal resp.Value) {
+	x.algorithm, x.unknown, x.more = t.algo.name, t.algo.unknown, t.algo.explainMore
+	t.name = c.Args[1]
+	if refusal = t.view(c, n); !refusal.IsError() {
+		x.subject, x.expireAtMs = t.content.subject(), t.expireAtMs
+	}
+	return refusal
 }
 
 // recognize is view for a call without ALGO: it finds out what the key holds.
-func (x *explained) recognize(c *commands.Ctx, a *allowCall, n *store.Node) (refusal resp.Value) {
-	if err := limiter.ValidateQuotas(a.quotas[:a.n], a.Call); err != nil {
+func (x *explained) recognize(c *commands.Ctx, t *term, n *store.Node) (refusal resp.Value) {
+	if err := limiter.ValidateQuotas(t.quotas[:t.n], t.Call); err != nil {
 		return rlError(err)
 	}
 	if n != nil {
@@ -78,19 +81,22 @@ func (x *explained) recognize(c *commands.Ctx, a *allowCall, n *store.Node) (ref
 		switch {
 		case algo == nil:
 			return x.viewForeign(n)
-		case algo.subject == nil:
+		case !algo.inALGO():
 			return logAlgorithm.wrongState(c, n)
-		case a.n > 1 && !algo.multiQuota:
+		case t.n > 1 && !algo.multiQuota:
 			return errOneQuota
 		}
-		a.algo = algo
+		t.algo = algo
 	}
-	if a.algo.param == nil { // otherwise it is the key's own
-		if refusal := a.validate(c); refusal.IsError() {
+	if t.algo.implied != nil {
+		t.param = t.algo.implied(t)
+	}
+	if t.algo.param == nil || t.param != 0 { // otherwise it is the key's own
+		if refusal := t.validate(); refusal.IsError() {
 			return refusal
 		}
 	}
-	return x.view(c, a, n)
+	return x.view(c, t, n)
 }
 
 // viewForeign sets x to a sorted set that another limiter wrote.
@@ -104,7 +110,7 @@ func (x *explained) viewForeign(n *store.Node) (refusal resp.Value) {
 	return resp.None
 }
 
-func (x *explained) reply(c *commands.Ctx, a *allowCall, n *store.Node) resp.Value {
+func (x *explained) reply(c *commands.Ctx, t *term, n *store.Node) resp.Value {
 	ttl := resp.Int(-1) // as PTTL
 	switch {
 	case n == nil:
@@ -123,13 +129,13 @@ func (x *explained) reply(c *commands.Ctx, a *allowCall, n *store.Node) resp.Val
 	if x.more != nil {
 		pairs = append(pairs, x.more(x.subject)...)
 	}
-	windows := make([]resp.Value, a.n)
-	for i, q := range a.quotas[:a.n] {
-		e := limiter.Explain(x.subject, c.NowMs, x.expireAtMs, q, a.Cost)
+	windows := make([]resp.Value, t.n)
+	for i, q := range t.quotas[:t.n] {
+		e := limiter.Explain(x.subject, c.NowMs, x.expireAtMs, q, t.Cost)
 		if i == 0 && e.ResolutionMs > 1 {
 			pairs = append(pairs, resp.Bulk("resolution_ms"), resp.Int(e.ResolutionMs))
 		}
-		windows[i] = windowReply(c, a, &e)
+		windows[i] = windowReply(c, t, &e)
 	}
 	if x.unknown != "" {
 		pairs = append(pairs, resp.Bulk("unknown"), resp.Bulk(x.unknown))
@@ -137,7 +143,7 @@ func (x *explained) reply(c *commands.Ctx, a *allowCall, n *store.Node) resp.Val
 	return resp.Map(append(pairs, resp.Bulk("windows"), resp.Array(windows...))...)
 }
 
-func windowReply(c *commands.Ctx, a *allowCall, e *limiter.Explanation) resp.Value {
+func windowReply(c *commands.Ctx, t *term, e *limiter.Explanation) resp.Value {
 	pairs := []resp.Value{
 		resp.Bulk("limit"), resp.Int(e.Limit),
 		resp.Bulk("window_ms"), resp.Int(e.WindowMs),
@@ -160,8 +166,8 @@ func windowReply(c *commands.Ctx, a *allowCall, e *limiter.Explanation) resp.Val
 		pairs = append(pairs, resp.Bulk("leave_units"), integers(e.LeaveUnits[:e.LeavesLen]))
 	}
 	pairs = append(pairs, resp.Bulk("fits_after_ms"), resp.Int(e.Fits))
-	if a.seen&optCost != 0 {
-		pairs = append(pairs, resp.Bulk("cost"), resp.Int(max(a.Cost, 1)),
+	if t.seen&optCost != 0 {
+		pairs = append(pairs, resp.Bulk("cost"), resp.Int(max(t.Cost, 1)),
 			resp.Bulk("cost_fits_after_ms"), resp.Int(e.CostFits))
 	}
 	double := resp.Map(

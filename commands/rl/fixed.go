@@ -15,16 +15,25 @@ var fixedAlgorithm = algorithm{
 		_, _, ok := parseFixed(n)
 		return ok
 	},
-	allow:        allowFixed,
-	newState:     func(*allowCall) limiter.State { return &limiter.Fixed{} },
+	open: func(_ *commands.Ctx, t *term) resp.Value {
+		k := &t.state
+		k.fixed = limiter.Fixed{}
+		k.open(t, &k.fixed, saveFixed)
+		if t.node == nil {
+			return resp.None
+		}
+		ok := isString(t.node)
+		if ok {
+			k.fixed, _, ok = parseFixed(t.node)
+		}
+		if !ok {
+			return errOtherState
+		}
+		return resp.None
+	},
 	functionArgs: limitAndWindow,
 	validate:     validateQuota,
-	subject: func(c *commands.Ctx, _ *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
-		state, endMs, refusal := fixedOf(n)
-		return &state, endMs, refusal
-	},
-	unknown: "instants of hits: a FIXED key holds one count, which ends with its slice of time",
-	refund:  refundFixed,
+	unknown:      "instants of hits: a FIXED key holds one count, which ends with its slice of time",
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		state, endMs, _ := parseFixed(n)
 		i := emptyInfo()
@@ -49,62 +58,16 @@ func parseFixed(n *store.Node) (f limiter.Fixed, endMs int64, ok bool) {
 	return f, endMs, ok && expires && f.Count >= 0
 }
 
-// fixedOf returns the state of FIXED in a key; n is nil if it does not exist.
-func fixedOf(n *store.Node) (state limiter.Fixed, endMs int64, refusal resp.Value) {
-	if n == nil {
-		return state, 0, resp.None
+func saveFixed(c *commands.Ctx, t *term, endMs int64) {
+	count := t.state.fixed.Count
+	if t.node == nil {
+		t.node = c.DB.Put(t.name, store.NewInt(count))
+	} else {
+		store.StringOf(t.node).SetInt(count)
 	}
-	ok := isString(n)
-	if ok {
-		state, endMs, ok = parseFixed(n)
+	if endMs != t.expireAtMs {
+		c.DB.ExpireAt(t.node, endMs)
 	}
-	if !ok {
-		return state, 0, errOtherState
-	}
-	return state, endMs, resp.None
-}
-
-func allowFixed(c *commands.Ctx, a *allowCall) (d limiter.Decision, refusal resp.Value) {
-	n := c.DB.Find(c.Args[1], c.NowMs)
-	state, endMs, refusal := fixedOf(n)
-	if refusal.IsError() {
-		return d, refusal
-	}
-	d = state.Decide(c.NowMs, endMs, a.quotas[0], a.Call)
-	if d.Units > 0 {
-		if n == nil {
-			if refusal = reserve(c, c.Args[1]); refusal.IsError() {
-				return d, refusal
-			}
-		}
-		state.Apply(c.NowMs, &d)
-		if n == nil {
-			n = c.DB.Put(c.Args[1], store.NewInt(state.Count))
-		} else {
-			store.StringOf(n).SetInt(state.Count)
-		}
-		c.DB.ExpireAt(n, d.ExpireAtMs)
-		c.DB.Touch(n)
-		didCount(c, c.Args[1], state.Count, d.ExpireAtMs, endMs)
-	}
-	return d, resp.None
-}
-
-func refundFixed(c *commands.Ctx, n *store.Node, count int64) resp.Value {
-	state, endMs, _ := parseFixed(n)
-	if c.NowMs >= endMs {
-		return resp.Int(0)
-	}
-	count = min(count, state.Count)
-	switch count {
-	case 0:
-	case state.Count:
-		c.DB.Delete(n)
-		c.DidCall("DEL", c.Args[1])
-	default:
-		store.StringOf(n).SetInt(state.Count - count)
-		c.DB.Touch(n)
-		didCount(c, c.Args[1], state.Count-count, endMs, endMs)
-	}
-	return resp.Int(count)
+	c.DB.Touch(t.node)
+	didCount(c, t.name, count, endMs, t.expireAtMs)
 }

@@ -10,119 +10,121 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A hold is a reservation by RL.RESERVE for work whose cost is not known in advance.
-// Its units are ordinary units of the key's log, so that readers of the log need not
-// know about holds. A hold that is never settled counts as its estimate. The hold
-// itself is a string in a key of its own,
+// A hold is a reservation by RL.RESERVE or RL.MRESERVE for work whose cost is not known in advance. Its units are
+// ordinary units of the keys, so that readers of those need not know about holds. A hold that is never settled
+// counts as its estimates. The hold itself is a string in a key of its own, which expires after HOLD's time,
 //
-//	hold <length of the id> <score> <units> <window ms> <limit> <remaining> <reset ms> open
-//	hold ... settled <units counted> <excess> <units released>
+//	hold <length of the id> <open or settled> <binding term, from 0> <terms>
 //
-// In the place of open, 0.1.0 wrote held: its units are plain entries of consecutive scores from that one on.
-// The string expires after HOLD's time. Limit, remaining and reset are from RL.RESERVE's
-// reply. The window is how long an excess counts if the log no longer exists. The
-// length distinguishes "b:hold:c" of key "a" from "c" of key "a:hold:b".
-
-var rlHoldRows = []commands.Command{
-	{
-		Name: "rl.reserve", Arity: 9, Flags: commands.Write | commands.DenyOOM | commands.Fast,
-		Keys:  holdKeys(reserveID),
-		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlReserve,
-		Syntax:    "key limit window estimate HOLD milliseconds ID id",
-		Summary:   "Admits work by an estimate of its cost, which RL.SETTLE corrects.",
-		Example:   "tokens:42 10000 1m 500 HOLD 30s ID request-1",
-		Deviation: "zlimit's own",
-	},
-	{
-		Name: "rl.settle", Arity: 4, Flags: commands.Write | commands.Fast, Keys: holdKeys(settleID),
-		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlSettle,
-		Syntax:    "key id actual",
-		Summary:   "Corrects what RL.RESERVE took to what the work has cost.",
-		Example:   "tokens:42 request-1 430",
-		Deviation: "zlimit's own",
-	},
-	{
-		Name: "rl.cancel", Arity: 3, Flags: commands.Write | commands.Fast, Keys: holdKeys(settleID),
-		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlCancel,
-		Syntax:    "key id",
-		Summary:   "Refunds what RL.RESERVE took.",
-		Example:   "tokens:42 request-1",
-		Deviation: "zlimit's own",
-	},
-}
+// and for each term, with the key if it is not the first one,
+//
+//	<algorithm> <parameter> <units> <place> <window ms> <limit> <remaining> <reset ms> <counted> <excess>
+//	<released> [<length of the key>:<key>]
+//
+// Place is limiter.Change.Place. Limit, remaining and reset are from the first reply. The window is how long an
+// excess counts if the key no longer exists. The length of the id distinguishes "b:hold:c" of key "{a}" from "c" of
+// key "{a}:hold:b".
+//
+// 0.1.0, whose holds are over one log, wrote
+//
+//	hold <length of the id> <score> <units> <window ms> <limit> <remaining> <reset ms> held
+//	hold ... settled <counted> <excess> <released>
+//
+// and its units are plain entries of consecutive scores from that one on.
 
 var holdAlgorithm = algorithm{
 	name: "HOLD", redisType: "string", hasType: isString, foreignError: errForeignString,
-	hasState: func(_ *commands.Ctx, n *store.Node) bool {
-		_, ok := parseHold(store.StringOf(n))
+	hasState: func(c *commands.Ctx, n *store.Node) bool {
+		_, ok := parseHold(session(c), store.StringOf(n))
 		return ok
 	},
-	info: func(_ *commands.Ctx, n *store.Node) keyInfo {
-		s := store.StringOf(n)
-		h, _ := parseHold(s)
+	info: func(c *commands.Ctx, n *store.Node) keyInfo {
+		h, _ := parseHold(session(c), store.StringOf(n))
 		i := emptyInfo()
-		i.used = resp.Int(h.units)
+		i.used = resp.Int(h.terms[0].Units)
 		return i
 	},
 }
 
 const (
 	maxID          = 512
-	holdInfix      = ":hold:"
 	holdBufferSize = 1 << 10 // fits most names and values of holds
 )
 
-func holdKeys(tail func(args [][]byte) []byte) []commands.KeySpec {
-	return []commands.KeySpec{
-		{Flags: "RW access update", First: 1, Step: 1},
-		{
-			Flags: "RW access update", Notes: "the hold: the key, '" + holdInfix + "' and the id",
-			First: 1, Step: 1, Infix: holdInfix, Tail: tail,
-		},
+var (
+	holdInfix  = []byte(":hold:")
+	holdTag    = []byte(":hold:{")
+	holdTagEnd = []byte("}:")
+)
+
+// holdName returns the name of the key of a hold whose first key is key. Over a cluster it lies in the slot of
+// that key: if the key has no hash tag, the name has the key as one. A key with braces that are no hash tag has no
+// such name.
+func holdName(key, id []byte) commands.NameParts {
+	if bytes.ContainsAny(key, "{}") {
+		return commands.NameParts{key, holdInfix, id}
 	}
+	return commands.NameParts{key, holdTag, key, holdTagEnd, id}
 }
 
-func appendHoldName(b, key, id []byte) []byte {
-	return append(append(append(b, key...), holdInfix...), id...)
-}
-
-// reserveID returns the id among RL.RESERVE's options, or nil if none is valid: the
-// call then fails.
-func reserveID(args [][]byte) []byte {
-	for at := 5; at+1 < len(args); at += 2 {
-		if commands.EqualFold(args[at], "id") {
-			return validID(args[at+1])
-		}
+// oldHoldName returns the name of 0.1.0, without parts if it is that of today.
+func oldHoldName(key, id []byte) (parts commands.NameParts) {
+	if !bytes.ContainsAny(key, "{}") {
+		parts = commands.NameParts{key, holdInfix, id}
 	}
-	return nil
+	return parts
 }
 
-func settleID(args [][]byte) []byte { return validID(args[2]) }
-
-func validID(id []byte) []byte {
-	if checkID(id).IsError() {
-		return nil
-	}
-	return id
-}
-
-func checkID(id []byte) resp.Value {
-	switch {
-	case len(id) == 0:
-		return errIDEmpty
-	case len(id) > maxID:
-		return errIDLong
-	}
-	return resp.None
-}
-
-// hold is the state of a hold, in the order of the string.
+// hold is the state of a hold.
 type hold struct {
-	idLen, score, units, windowMs int64
-	limit, remaining, resetMs     int64
+	node    *store.Node // nil: there is none
+	idLen   int64
+	settled bool
+	binding int64
+	terms   []heldTerm // in scratch space of the session
+}
 
-	state                     []byte
-	counted, excess, released int64
+// A heldTerm is what a hold knows of a term.
+type heldTerm struct {
+	key  []byte // nil: of the first term
+	algo *algorithm
+	limiter.Taking
+	run              bool // the units are entries of consecutive scores from Place on
+	param            int64
+	remaining, reset int64
+	counted, excess  int64
+	released         int64
+}
+
+// last returns the score of the last entry with units of a term of LOG.
+func (h *heldTerm) last() int64 {
+	if h.run {
+		return h.Place + h.Units - 1
+	}
+	return h.Place
+}
+
+// numbers returns the numeric fields in the order of the string.
+func (h *heldTerm) numbers() [10]*int64 {
+	return [...]*int64{
+		&h.param, &h.Units, &h.Place, &h.WindowMs, &h.Limit, &h.remaining, &h.reset,
+		&h.counted, &h.excess, &h.released,
+	}
+}
+
+// valid reports whether the numbers are within the limiter's bounds: users can write such strings.
+func (h *heldTerm) valid() bool {
+	if h.Units < 1 || h.WindowMs < 1 || h.WindowMs >= limiter.MaxWindowMs || h.Limit < 1 || h.algo == nil {
+		return false
+	}
+	switch h.algo {
+	case &logAlgorithm:
+		return h.Units <= limiter.MaxUnits && h.Place >= limiter.MinScore && h.Place < limiter.MaxScore &&
+			h.last() < limiter.MaxScore
+	case &bucketsAlgorithm:
+		return limiter.ValidateBuckets(h.param) == nil
+	}
+	return true
 }
 
 var (
@@ -133,301 +135,159 @@ var (
 	space       = []byte(" ")
 )
 
-// numbers returns the numeric fields before and after "held" or "settled".
-func (h *hold) numbers() (before [7]*int64, after [3]*int64) {
-	return [7]*int64{&h.idLen, &h.score, &h.units, &h.windowMs, &h.limit, &h.remaining, &h.resetMs},
-		[3]*int64{&h.counted, &h.excess, &h.released}
+// A holdReader reads the fields of a hold's string.
+type holdReader struct {
+	rest []byte
+	more bool
+	bad  bool
 }
 
-func parseHold(s *store.String) (h hold, ok bool) {
-	var digits [20]byte
-	rest, ok := bytes.CutPrefix(s.Bytes(digits[:]), holdPrefix)
+func (r *holdReader) text() (f []byte) {
+	r.bad = r.bad || !r.more
+	f, r.rest, r.more = bytes.Cut(r.rest, space)
+	return f
+}
+
+func (r *holdReader) number(to *int64) {
+	var ok bool
+	*to, ok = store.ParseInt(r.text())
+	r.bad = r.bad || !ok
+}
+
+// key reads a length, a colon and as many bytes.
+func (r *holdReader) key() (key []byte) {
+	length, rest, ok := bytes.Cut(r.rest, []byte(":"))
+	n, isNumber := store.ParseInt(length)
+	if !r.more || !ok || !isNumber || n < 0 || n > int64(len(rest)) || n < int64(len(rest)) && rest[n] != ' ' {
+		r.bad = true
+		return nil
+	}
+	key, r.rest, r.more = rest[:n], nil, n < int64(len(rest))
+	if r.more {
+		r.rest = rest[n+1:]
+	}
+	return key
+}
+
+func parseHold(s *Session, text *store.String) (h hold, ok bool) {
+	if _, isNumber := text.Int(); isNumber {
+		return h, false
+	}
+	rest, ok := bytes.CutPrefix(text.Bytes(nil), holdPrefix)
 	if !ok {
 		return h, false
 	}
-	more := true
-	field := func() (f []byte) {
-		f, rest, more = bytes.Cut(rest, space)
-		return f
+	r := holdReader{rest: rest, more: true}
+	r.number(&h.idLen)
+	if _, isNumber := store.ParseInt(firstField(r.rest)); isNumber {
+		return parseOldHold(s, h, r)
 	}
-	before, after := h.numbers()
-	for _, n := range before {
-		if *n, ok = store.ParseInt(field()); !ok {
+	state, n := r.text(), int64(0)
+	h.settled = bytes.Equal(state, holdSettled)
+	r.number(&h.binding)
+	r.number(&n)
+	if r.bad || !h.settled && !bytes.Equal(state, holdOpen) || n < 1 || n > maxTerms || h.binding < 0 || h.binding >= n {
+		return h, false
+	}
+	h.terms = s.newHeld(int(n))
+	for i := range h.terms {
+		t := &h.terms[i]
+		*t = heldTerm{algo: algorithmOfTerm(r.text())}
+		for _, number := range t.numbers() {
+			r.number(number)
+		}
+		if i > 0 {
+			t.key = r.key()
+		}
+		if r.bad || !t.valid() {
 			return h, false
 		}
 	}
-	if h.state = holdStateOf(field()); !h.settled() {
-		return h, h.state != nil && !more && h.valid()
+	return h, !r.more
+}
+
+func firstField(text []byte) []byte {
+	f, _, _ := bytes.Cut(text, space)
+	return f
+}
+
+// parseOldHold is parseHold for what 0.1.0 wrote.
+func parseOldHold(s *Session, h hold, r holdReader) (hold, bool) {
+	h.terms = s.newHeld(1)
+	t := &h.terms[0]
+	*t = heldTerm{algo: &logAlgorithm}
+	for _, number := range [...]*int64{&t.Place, &t.Units, &t.WindowMs, &t.Limit, &t.remaining, &t.reset} {
+		r.number(number)
 	}
-	for _, n := range after {
-		if *n, ok = store.ParseInt(field()); !ok {
-			return h, false
+	state := r.text()
+	h.settled = bytes.Equal(state, holdSettled)
+	t.run = bytes.Equal(state, holdHeld)
+	if h.settled {
+		for _, number := range [...]*int64{&t.counted, &t.excess, &t.released} {
+			r.number(number)
 		}
 	}
-	return h, !more && h.valid()
-}
-
-// holdStateOf returns one of the states, or nil. It does not keep the text.
-func holdStateOf(text []byte) []byte {
-	for _, state := range [][]byte{holdOpen, holdHeld, holdSettled} {
-		if bytes.Equal(state, text) {
-			return state
-		}
-	}
-	return nil
-}
-
-func (h *hold) settled() bool { return bytes.Equal(h.state, holdSettled) }
-
-// valid reports whether the numbers are within the limiter's bounds: users can write
-// such strings.
-func (h *hold) valid() bool {
-	return h.units >= 1 && h.units <= limiter.MaxUnits &&
-		h.score >= limiter.MinScore && h.score < limiter.MaxScore && h.last() < limiter.MaxScore &&
-		h.windowMs >= 1 && h.windowMs < limiter.MaxWindowMs
-}
-
-// last returns the score of the last entry with units of the hold.
-func (h *hold) last() int64 {
-	if bytes.Equal(h.state, holdHeld) {
-		return h.score + h.units - 1
-	}
-	return h.score
+	return h, !r.bad && !r.more && (h.settled || t.run) && t.valid()
 }
 
 // append appends the hold in the format that parseHold parses.
 func (h *hold) append(b []byte) []byte {
-	b = append(b, holdPrefix...)
-	before, after := h.numbers()
-	for _, n := range before {
-		b = append(strconv.AppendInt(b, *n, 10), ' ')
+	b = strconv.AppendInt(append(b, holdPrefix...), h.idLen, 10)
+	state := holdOpen
+	if h.settled {
+		state = holdSettled
 	}
-	b = append(b, h.state...)
-	if !h.settled() {
-		return b
-	}
-	for _, n := range after {
-		b = strconv.AppendInt(append(b, ' '), *n, 10)
+	b = append(append(append(b, ' '), state...), ' ')
+	b = append(strconv.AppendInt(b, h.binding, 10), ' ')
+	b = strconv.AppendInt(b, int64(len(h.terms)), 10)
+	for i := range h.terms {
+		t := &h.terms[i]
+		b = append(append(b, ' '), t.algo.name...)
+		for _, n := range t.numbers() {
+			b = strconv.AppendInt(append(b, ' '), *n, 10)
+		}
+		if i > 0 {
+			b = strconv.AppendInt(append(b, ' '), int64(len(t.key)), 10)
+			b = append(append(b, ':'), t.key...)
+		}
 	}
 	return b
 }
 
-// findHold looks up the hold of id in the key name; n is nil if it does not exist.
-func findHold(c *commands.Ctx, name, id []byte) (n *store.Node, h hold, refusal resp.Value) {
-	n = c.DB.Find(name, c.NowMs)
+// findHold looks up the hold of an id over keys; h.node is nil if there is none. name is that of its key, in room
+// as far as it fits. It fails if the key of the hold
+// holds anything else, or the hold is over other keys.
+func findHold(c *commands.Ctx, room []byte, keys [][]byte, id []byte) (h hold, name []byte, refusal resp.Value) {
+	parts := holdName(keys[0], id)
+	name = parts.Append(room)
+	n := c.DB.Find(name, c.NowMs)
 	if n == nil {
-		return nil, h, resp.None
+		if parts = oldHoldName(keys[0], id); parts[0] != nil {
+			old := parts.Append(name[len(name):])
+			if n = c.DB.Find(old, c.NowMs); n != nil {
+				name = old
+			}
+		}
+	}
+	if n == nil {
+		return h, name, resp.None
 	}
 	s := store.StringOf(n)
 	if s == nil {
-		return n, h, commands.ErrWrongType
+		return h, name, commands.ErrWrongType
 	}
-	h, ok := parseHold(s)
+	h, ok := parseHold(session(c), s)
 	if !ok || h.idLen != int64(len(id)) {
-		return n, h, errForeignHold
+		return h, name, errForeignHold
 	}
-	return n, h, resp.None
-}
-
-// RL.RESERVE key limit window estimate HOLD ms ID id
-//
-// The reply is that of RL.ALLOW key limit window COST estimate. If the id has a hold,
-// the call changes nothing and repeats the first reply.
-func rlReserve(c *commands.Ctx) resp.Value {
-	a, refusal := parseReserve(c)
-	if refusal.IsError() {
-		return refusal
+	h.node = n
+	if len(h.terms) != len(keys) {
+		return h, name, errHoldKeys
 	}
-	var buf [holdBufferSize]byte
-	name := appendHoldName(buf[:0], c.Args[1], a.id)
-	n, h, refusal := findHold(c, name, a.id)
-	switch {
-	case refusal.IsError():
-		return refusal
-	case n != nil:
-		return reserveReply(c, &h)
-	}
-	var k logKey
-	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() {
-		return refusal
-	}
-	d, err := limiter.Decide(k.log(), c.NowMs, k.expireAtMs, a.quotas[:], a.estimate)
-	if err != nil {
-		return rlError(err)
-	}
-	if d.Units == 0 {
-		markFullness(c, c.Args[1], &d)
-		countReserve(c, c.Args[1], a.estimate, 0)
-		return decisionReply(c, &d)
-	}
-	if refusal := reserveHold(c, &k, &d.Change, name); refusal.IsError() {
-		return refusal
-	}
-	k.apply(c, &d.Change)
-	markFullness(c, c.Args[1], &d)
-	countReserve(c, c.Args[1], a.estimate, d.Units)
-	h = hold{
-		state: holdOpen,
-		idLen: int64(len(a.id)), score: d.Score, units: d.Units, windowMs: a.quotas[0].WindowMs,
-		limit: d.Limit, remaining: d.Remaining, resetMs: d.ResetAfterMs,
-	}
-	var text [holdBufferSize]byte
-	s, line := &store.String{}, h.append(text[:0])
-	s.SetBytes(line)
-	n = c.DB.Put(name, s)
-	c.DB.SetFullness(name, store.Full, c.NowMs) // evicted late: its units are consumed
-	c.DB.ExpireAt(n, c.NowMs+a.holdMs)
-	c.DidSet(name, line, c.NowMs+a.holdMs)
-	return reserveReply(c, &h)
-}
-
-// reserveCall is the arguments of RL.RESERVE behind the key.
-type reserveCall struct {
-	quotas           [1]limiter.Quota
-	estimate, holdMs int64
-	id               []byte
-}
-
-func parseReserve(c *commands.Ctx) (a reserveCall, refusal resp.Value) {
-	if a.quotas[0], refusal = parseQuota(c.Args[2], c.Args[3]); refusal.IsError() {
-		return a, refusal
-	}
-	var ok bool
-	if a.estimate, ok = store.ParseInt(c.Args[4]); !ok {
-		return a, errEstimateNumber
-	}
-	a.holdMs, a.id, refusal = parseDurationAndID(options{c.Args[5:]}, reserveOptions)
-	if refusal.IsError() {
-		return a, refusal
-	}
-	call := limiter.Call{Cost: max(a.estimate, 1)}
-	switch err := limiter.Validate(a.quotas[:], call); {
-	case err != nil:
-		return a, rlError(err)
-	case a.estimate < 1:
-		return a, errEstimate
-	}
-	return a, resp.None
-}
-
-func reserveReply(c *commands.Ctx, h *hold) resp.Value {
-	return decisionReply(c, &limiter.Decision{
-		Change: limiter.Change{Units: h.units}, Allowed: h.units,
-		Limit: h.limit, Remaining: h.remaining, ResetAfterMs: h.resetMs,
-	})
-}
-
-// parseDurationAndID parses HOLD or LEASE, and ID. The arity guarantees that each
-// option has a value.
-func parseDurationAndID(o options, allowed optionSet) (ms int64, id []byte, refusal resp.Value) {
-	for r := (optionReader{options: o, allowed: allowed}); r.more(); {
-		option, refusal := r.next()
-		switch option {
-		case optHold:
-			ms, refusal = parseDuration("HOLD", r.value())
-		case optLease:
-			ms, refusal = parseDuration("LEASE", r.value())
-		case optID:
-			id = r.value()
-			refusal = checkID(id)
-		}
-		if refusal.IsError() {
-			return 0, nil, refusal
+	for i := range h.terms {
+		if i > 0 && !bytes.Equal(h.terms[i].key, keys[i]) {
+			return h, name, errHoldKeys
 		}
 	}
-	return ms, id, resp.None
-}
-
-// parseDuration parses a duration, in the syntax of windows.
-func parseDuration(name string, arg []byte) (ms int64, refusal resp.Value) {
-	ms, err := limiter.ParseWindow(arg)
-	if err != nil {
-		return 0, durationError(name, err)
-	}
-	return ms, resp.None
-}
-
-// RL.SETTLE key id actual
-//
-// The reply is the number of units that now count for the work and the excess over
-// the estimate, or 0 if the id has no hold.
-func rlSettle(c *commands.Ctx) resp.Value {
-	actual, refusal := parseSettle(c)
-	if refusal.IsError() {
-		return refusal
-	}
-	h, found, refusal := settleHold(c, actual)
-	switch {
-	case refusal.IsError():
-		return refusal
-	case !found:
-		return resp.Int(0)
-	}
-	return resp.Array(append(c.Values(2), resp.Int(h.counted), resp.Int(h.excess))...)
-}
-
-// parseSettle returns the units that the work of RL.SETTLE has cost.
-func parseSettle(c *commands.Ctx) (actual int64, refusal resp.Value) {
-	actual, ok := store.ParseInt(c.Args[3])
-	switch refusal := checkID(c.Args[2]); {
-	case refusal.IsError():
-		return 0, refusal
-	case !ok:
-		return 0, errActualNumber
-	case actual < 0:
-		return 0, errActualNegative
-	}
-	return actual, resp.None
-}
-
-// RL.CANCEL key id
-//
-// RL.CANCEL is RL.SETTLE with 0. The reply is the number of units released.
-func rlCancel(c *commands.Ctx) resp.Value {
-	if refusal := checkID(c.Args[2]); refusal.IsError() {
-		return refusal
-	}
-	h, _, refusal := settleHold(c, 0)
-	if refusal.IsError() {
-		return refusal
-	}
-	return resp.Int(h.released)
-}
-
-// settleHold settles the call's hold. A hold that is already settled is returned
-// unchanged.
-func settleHold(c *commands.Ctx, actual int64) (h hold, found bool, refusal resp.Value) {
-	var buf [holdBufferSize]byte
-	name := appendHoldName(buf[:0], c.Args[1], c.Args[2])
-	n, h, refusal := findHold(c, name, c.Args[2])
-	if refusal.IsError() || n == nil || h.settled() {
-		return h, n != nil, refusal
-	}
-	var k logKey
-	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() {
-		return h, true, refusal
-	}
-	h.excess = max(actual-h.units, 0)
-	h.released = k.removeNewest(c, h.units-actual, h.score, h.last())
-	// Others may have added units to the entry, and RL.REFUND may have taken some.
-	h.counted = min(k.heldUnits(c, h.score, h.last()), h.units-h.released) + h.excess
-	if h.excess > 0 {
-		change, err := limiter.Record(k.log(), c.NowMs, k.expireAtMs, h.windowMs, h.excess)
-		if err != nil {
-			return h, true, rlError(err)
-		}
-		if k.node != nil { // the key that work makes is never refused: the work is done
-			if refusal := k.makeRoom(c, &change); refusal.IsError() {
-				return h, true, refusal
-			}
-		}
-		k.apply(c, &change)
-	}
-	h.state = holdSettled
-	var text [holdBufferSize]byte
-	line := h.append(text[:0])
-	store.StringOf(n).SetBytes(line)
-	c.DB.Touch(n)
-	c.DidCall("SET", name, line, []byte("KEEPTTL"))
-	return h, true, resp.None
+	return h, name, resp.None
 }

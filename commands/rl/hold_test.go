@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,26 +10,64 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-// TestHoldKeys tests where RL.RESERVE finds the id that names the hold's key.
+// TestHoldKeys tests the names of a hold's keys that commands find in their arguments.
 func TestHoldKeys(t *testing.T) {
-	for options, want := range map[string]string{
-		"HOLD id Id b":                       "a:hold:b",
-		"ID b HOLD 1":                        "a:hold:b",
-		"HOLD b HOLD 1":                      "",
-		"ID " + strings.Repeat("b", maxID):   "a:hold:" + strings.Repeat("b", maxID),
-		"ID " + strings.Repeat("b", maxID+1): "",
+	b := strings.Repeat("b", maxID)
+	for call, want := range map[string]string{
+		"rl.reserve a 1 1 1 HOLD id Id b":              "a a:hold:{a}:b a:hold:b",
+		"rl.reserve a 1 1 1 ID b HOLD 1":               "a a:hold:{a}:b a:hold:b",
+		"rl.reserve a 1 1 1 ALGO GCRA 1 ID b HOLD 1":   "a a:hold:{a}:b a:hold:b",
+		"rl.reserve {a}c 1 1 1 ID b HOLD 1":            "{a}c {a}c:hold:b",
+		"rl.reserve a}c 1 1 1 ID b HOLD 1":             "a}c a}c:hold:b",
+		"rl.reserve a 1 1 1 HOLD b HOLD 1":             "a",
+		"rl.reserve a 1 1 1 HOLD b ID " + b:            "a a:hold:{a}:" + b + " a:hold:" + b,
+		"rl.reserve a 1 1 1 HOLD b ID b" + b:           "a",
+		"rl.settle a b 1":                              "a a:hold:{a}:b a:hold:b",
+		"rl.cancel a b":                                "a a:hold:{a}:b a:hold:b",
+		"rl.mreserve 2 a c TERM 1 1 TERM 1 1 id b":     "a c a:hold:{a}:b a:hold:b",
+		"rl.mreserve 2 a c TERM 1 1 TERM HOLD id id b": "a c a:hold:{a}:b a:hold:b",
+		"rl.mreserve 17 a c TERM 1 1 TERM 1 1 id b":    "",
+		"rl.msettle 2 {a} {a}c b 1 1":                  "{a} {a}c {a}:hold:b",
+		"rl.msettle 2 a c":                             "a c",
+		"rl.msettle 3 a c":                             "",
+		"rl.mcancel 1 a b":                             "a a:hold:{a}:b a:hold:b",
 	} {
-		row := commands.Command{Keys: holdKeys(reserveID)}
 		var args [][]byte
-		for _, word := range strings.Fields("rl.reserve a 1 1 1 " + options) {
+		for _, word := range strings.Fields(call) {
 			args = append(args, []byte(word))
 		}
-		keys := row.AppendKeys(nil, args)
-		require.Equal(t, "a", string(keys[0]))
-		name := ""
-		for _, key := range keys[1:] {
-			name = string(key)
+		i := slices.IndexFunc(rlHoldRows, func(row commands.Command) bool { return row.Name == string(args[0]) })
+		var keys []string
+		for _, key := range rlHoldRows[i].AppendKeys(nil, args) {
+			keys = append(keys, string(key))
 		}
-		require.Equal(t, want, name, options)
+		require.Equal(t, want, strings.Join(keys, " "), call)
+	}
+}
+
+// TestHasTerms tests which calls of RL.MALLOW have terms: those whose key is called TERM have none.
+func TestHasTerms(t *testing.T) {
+	for call, want := range map[string]bool{
+		"1 a TERM 1 1":                                  true,
+		"1 a 1 1":                                       false,
+		"2 a 5 term 1 1 TERM 1 1":                       true,
+		"2 a 5 TERM 1 1":                                true,
+		"3 a 5 1s TERM 1 1 TERM 1 1 TERM 1 1":           true,
+		"3 a 5 1s TERM 1 1 c 1 1":                       false,
+		"3 a 5 1s TERM 1 1 term 1 1":                    false,
+		"3 a 5 1s TERM 1 1 c 1 1 COST 2 PEEK":           false,
+		"6 a 5 1s b 5 1s TERM 1 1 c 1 1 d 1 1 e 1 1":    false,
+		"6 a 5 1s b 5 1s TERM 1 1 Term 1 1 d 1 1 e 1 1": false,
+		"3 a 5 1s TERM 1 1":                             true,
+		"9223372036854775807 a 5 1s TERM 1 1":           false,
+		"0 TERM 1 1":                                    false,
+		"-1 TERM 1 1":                                   false,
+		"x TERM 1 1":                                    false,
+	} {
+		args := [][]byte{[]byte("rl.mallow")}
+		for _, word := range strings.Fields(call) {
+			args = append(args, []byte(word))
+		}
+		require.Equal(t, want, hasTerms(args), call)
 	}
 }

@@ -2,6 +2,7 @@ package rl
 
 import (
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -71,10 +72,17 @@ func rlRefund(c *commands.Ctx) resp.Value {
 	if node == nil {
 		return resp.Int(0)
 	}
-	if algo := algorithmOf(c, node); algo != nil && algo.refund != nil {
-		return algo.refund(c, node, count)
+	algo := algorithmOf(c, node)
+	if algo == nil || !algo.inALGO() {
+		return foreignKeyError(node)
 	}
-	return foreignKeyError(node)
+	t := session(c).newTerm()
+	t.reset()
+	t.name, t.algo, t.quotas[0] = c.Args[1], algo, limiter.Quota{} // those of the state
+	if refusal := t.view(c, node); refusal.IsError() {
+		return refusal
+	}
+	return t.content.refund(c, t, count)
 }
 
 // parseRefund returns how many units RL.REFUND is to return.

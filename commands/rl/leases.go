@@ -46,6 +46,10 @@ var rlLeaseRows = []commands.Command{
 var leasesAlgorithm = algorithm{
 	name: "LEASES", redisType: "zset", hasType: isZSet, foreignError: errForeignLeases,
 	hasState: func(_ *commands.Ctx, n *store.Node) bool { return isLeaseSet(n, store.ZSetOf(n)) },
+	open: func(c *commands.Ctx, t *term) resp.Value {
+		t.content = &t.leases
+		return t.leases.view(c, t.name, t.node)
+	},
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		set := store.ZSetOf(n)
 		i := emptyInfo()
@@ -82,6 +86,7 @@ func countExpired(set *zset.Set, nowMs int64) int {
 
 // A leaseKey is a key that holds leases or does not exist yet.
 type leaseKey struct {
+	name    []byte
 	node    *store.Node // nil: the key does not exist
 	set     *zset.Set   // nil if node is
 	expired int         // number of expired leases in set
@@ -90,14 +95,75 @@ type leaseKey struct {
 // findLeases looks up a key. It fails if the key holds anything but leases.
 func findLeases(c *commands.Ctx, name []byte) (k leaseKey, refusal resp.Value) {
 	n := c.DB.Find(name, c.NowMs)
+	refusal = leasesAlgorithm.stateError(c, n, k.view(c, name, n))
+	return k, refusal
+}
+
+// view sets k to the leases in n, which is nil if the key does not exist.
+func (k *leaseKey) view(c *commands.Ctx, name []byte, n *store.Node) (refusal resp.Value) {
+	*k = leaseKey{name: name}
 	if n == nil {
-		return k, resp.None
+		return resp.None
 	}
 	set := store.ZSetOf(n)
 	if set == nil || !isLeaseSet(n, set) {
-		return k, leasesAlgorithm.wrongState(c, n)
+		return errOtherState
 	}
-	return leaseKey{n, set, countExpired(set, c.NowMs)}, resp.None
+	k.node, k.set, k.expired = n, set, countExpired(set, c.NowMs)
+	return resp.None
+}
+
+// admits reports whether an id gets or keeps a slot of a number of them.
+func (k *leaseKey) admits(c *commands.Ctx, id []byte, maxSlots int64) bool {
+	return maxSlots > 0 && (k.active() < maxSlots || k.holds(c, id))
+}
+
+func (k *leaseKey) decide(c *commands.Ctx, t *term) resp.Value {
+	q, active := t.quotas[0], k.active()
+	t.d = limiter.Decision{Limit: q.Limit, WindowMs: q.WindowMs}
+	lastMs := c.NowMs
+	if active > 0 {
+		lastMs = int64(highestScore(k.set))
+	}
+	switch {
+	case !k.admits(c, t.id, q.Limit):
+		t.d.RetryAfterMs = k.freeAfterMs(c, q.Limit)
+	case t.Peek:
+		t.d.Allowed = 1
+	default:
+		t.d.Allowed = 1
+		t.d.Change = limiter.Change{Units: 1, SliceMs: c.NowMs + q.WindowMs}
+		lastMs = max(lastMs, c.NowMs+q.WindowMs)
+		if !k.holds(c, t.id) {
+			active++
+		}
+	}
+	t.d.Used, t.d.Remaining, t.d.ResetAfterMs = active, max(0, q.Limit-active), lastMs-c.NowMs
+	return resp.None
+}
+
+// record is not called: a slot has no actual cost.
+func (k *leaseKey) record(*commands.Ctx, *term, int64) resp.Value { return resp.None }
+
+func (k *leaseKey) subject() limiter.Subject { return nil }
+
+func (k *leaseKey) apply(c *commands.Ctx, t *term) { k.grant(c, t.id, t.quotas[0].WindowMs) }
+
+func (k *leaseKey) held(c *commands.Ctx, t *term, _ *heldTerm) int64 {
+	if k.holds(c, t.id) {
+		return 1
+	}
+	return 0
+}
+
+func (k *leaseKey) giveBack(c *commands.Ctx, t *term, _ *heldTerm, _ int64) { k.release(c, t.id) }
+
+func (k *leaseKey) refund(*commands.Ctx, *term, int64) resp.Value { return errForeignSet }
+
+func (k *leaseKey) release(c *commands.Ctx, id []byte) {
+	k.set.Remove(id)
+	c.DidCall("ZREM", k.name, id)
+	k.commit(c)
 }
 
 func (k *leaseKey) active() int64 {
@@ -130,10 +196,10 @@ func (k *leaseKey) freeAfterMs(c *commands.Ctx, maxSlots int64) int64 {
 
 func (k *leaseKey) grant(c *commands.Ctx, id []byte, leaseMs int64) {
 	if k.node == nil {
-		k.node, k.set = c.DB.PutZSet(c.Args[1])
+		k.node, k.set = c.DB.PutZSet(k.name)
 	}
 	k.set.Add(id, float64(c.NowMs+leaseMs)) // before commit, so that the set is never empty
-	if g := c.Did(4, "ZADD", c.Args[1]); g != nil {
+	if g := c.Did(4, "ZADD", k.name); g != nil {
 		g.Int(c.NowMs + leaseMs)
 		g.Bytes(id)
 	}
@@ -143,7 +209,7 @@ func (k *leaseKey) grant(c *commands.Ctx, id []byte, leaseMs int64) {
 // commit ends a change: it removes expired leases and updates the key's expiry.
 func (k *leaseKey) commit(c *commands.Ctx) {
 	if k.set.RemoveByScore(zset.ScoreRange{Min: math.Inf(-1), Max: float64(c.NowMs)}) > 0 {
-		didDrop(c, c.Args[1], 0, c.NowMs)
+		didDrop(c, k.name, 0, c.NowMs)
 	}
 	k.expired = 0
 	if k.set.Len() > 0 {
@@ -151,7 +217,7 @@ func (k *leaseKey) commit(c *commands.Ctx) {
 		old, _ := k.node.Value.ExpireAtMs()
 		if at := int64(highestScore(k.set)); at != old {
 			c.DB.ExpireAt(k.node, at)
-			c.DidExpire(c.Args[1], at)
+			c.DidExpire(k.name, at)
 		}
 	}
 	c.DB.Modified(k.node)
@@ -173,7 +239,7 @@ func rlAcquire(c *commands.Ctx) resp.Value {
 		return refusal
 	}
 	granted := int64(0)
-	if maxSlots > 0 && (k.active() < maxSlots || k.holds(c, id)) {
+	if k.admits(c, id, maxSlots) {
 		if k.node == nil {
 			if refusal := reserve(c, c.Args[1]); refusal.IsError() {
 				return refusal
@@ -190,15 +256,22 @@ func rlAcquire(c *commands.Ctx) resp.Value {
 }
 
 func parseAcquire(c *commands.Ctx) (maxSlots, leaseMs int64, id []byte, refusal resp.Value) {
-	maxSlots, ok := store.ParseInt(c.Args[2])
-	switch {
-	case !ok:
-		return 0, 0, nil, errMaxNumber
-	case maxSlots < 0:
-		return 0, 0, nil, errMax
+	if maxSlots, refusal = parseMax(c.Args[2]); refusal.IsError() {
+		return 0, 0, nil, refusal
 	}
 	leaseMs, id, refusal = parseDurationAndID(options{c.Args[3:]}, acquireOptions)
 	return maxSlots, leaseMs, id, refusal
+}
+
+func parseMax(arg []byte) (maxSlots int64, refusal resp.Value) {
+	maxSlots, ok := store.ParseInt(arg)
+	switch {
+	case !ok:
+		return 0, errMaxNumber
+	case maxSlots < 0:
+		return 0, errMax
+	}
+	return maxSlots, resp.None
 }
 
 // RL.RENEW key id LEASE ms
@@ -242,8 +315,6 @@ func rlRelease(c *commands.Ctx) resp.Value {
 	case !k.holds(c, c.Args[2]):
 		return resp.Int(0)
 	}
-	k.set.Remove(c.Args[2])
-	c.DidCall("ZREM", c.Args[1], c.Args[2])
-	k.commit(c)
+	k.release(c, c.Args[2])
 	return resp.Int(1)
 }

@@ -15,15 +15,8 @@ import (
 var logAlgorithm = algorithm{
 	name: "LOG", redisType: "zset", hasType: isZSet, foreignError: errForeignSet,
 	hasState: func(_ *commands.Ctx, n *store.Node) bool { return isUnitLog(store.ZSetOf(n)) },
-	allow:    allowLog,
-	validate: func(_ *commands.Ctx, a *allowCall) error {
-		return limiter.Validate(a.quotas[:a.n], a.Call)
-	},
-	subject: func(c *commands.Ctx, _ *allowCall, n *store.Node) (limiter.Subject, int64, resp.Value) {
-		var k logKey
-		refusal := k.view(n)
-		return limiter.Units{Log: k.log()}, k.expireAtMs, refusal
-	},
+	open:     openLog,
+	validate: func(t *term) error { return limiter.Validate(t.quotas[:t.n], t.Call) },
 	functionArgs: func(l *LimitCall) []int64 {
 		args := []int64{int64(len(l.Quotas))}
 		for _, q := range l.Quotas {
@@ -31,13 +24,7 @@ var logAlgorithm = algorithm{
 		}
 		return args
 	},
-	multiQuota:    true,
-	otherCommands: []string{"rl.mallow"},
-	refund: func(c *commands.Ctx, n *store.Node, count int64) resp.Value {
-		k := logKey{name: c.Args[1]}
-		k.view(n)
-		return resp.Int(k.removeNewest(c, count, limiter.MinScore, limiter.MaxScore-1))
-	},
+	multiQuota: true,
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		set := store.ZSetOf(n)
 		expireAtMs, expires := n.Value.ExpireAtMs()
@@ -59,29 +46,52 @@ func isUnitLog(set *zset.Set) bool {
 	return set.IsLog() && limiter.HoldsScores(set.Oldest(), set.Newest())
 }
 
-func allowLog(c *commands.Ctx, a *allowCall) (limiter.Decision, resp.Value) {
-	k := logKey{name: c.Args[1]}
-	if refusal := k.view(c.DB.Find(k.name, c.NowMs)); refusal.IsError() {
-		return limiter.Decision{}, refusal
-	}
-	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, a.quotas[:a.n], a.Call)
-	if err != nil {
-		return d, rlError(err)
-	}
-	if d.Units > 0 {
-		if refusal := k.makeRoom(c, &d.Change); refusal.IsError() {
-			return d, refusal
-		}
-		k.apply(c, &d.Change)
-	}
-	if a.full {
-		binding := limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs}
-		d.NextAfterMs = limiter.NextAfter(k.log(), c.NowMs, k.expireAtMs, binding)
-	}
-	return d, resp.None
+func openLog(_ *commands.Ctx, t *term) resp.Value {
+	t.log = logKey{name: t.name}
+	t.content = &t.log
+	return t.log.view(t.node)
 }
 
-// A logKey is a key that holds a log or does not exist yet. Only apply and
+func (k *logKey) decide(c *commands.Ctx, t *term) resp.Value {
+	var err error
+	t.d, err = limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, t.quotas[:t.n], t.Call)
+	return k.roomFor(c, t, err)
+}
+
+func (k *logKey) record(c *commands.Ctx, t *term, units int64) resp.Value {
+	change, err := limiter.Record(k.log(), c.NowMs, k.expireAtMs, t.quotas[0].WindowMs, units)
+	t.d = limiter.Decision{Change: change}
+	return k.roomFor(c, t, err)
+}
+
+// roomFor returns the reply that refuses the change of t.d, if any.
+func (k *logKey) roomFor(c *commands.Ctx, t *term, err error) resp.Value {
+	switch {
+	case err != nil:
+		return rlError(err)
+	case t.d.Units == 0:
+		return resp.None
+	}
+	return k.makeRoom(c, &t.d.Change)
+}
+
+func (k *logKey) subject() limiter.Subject { return limiter.Units{Log: k.log()} }
+
+func (k *logKey) apply(c *commands.Ctx, t *term) { k.carryOut(c, &t.d.Change) }
+
+func (k *logKey) held(c *commands.Ctx, _ *term, h *heldTerm) int64 {
+	return k.heldUnits(c, h.Place, h.last())
+}
+
+func (k *logKey) giveBack(c *commands.Ctx, _ *term, h *heldTerm, n int64) {
+	k.removeNewest(c, n, h.Place, h.last())
+}
+
+func (k *logKey) refund(c *commands.Ctx, _ *term, n int64) resp.Value {
+	return resp.Int(k.removeNewest(c, n, limiter.MinScore, limiter.MaxScore-1))
+}
+
+// A logKey is a key that holds a log or does not exist yet. Only carryOut and
 // removeNewest may change a log: they maintain its expiry and mark watchers.
 type logKey struct {
 	name       []byte
@@ -122,12 +132,11 @@ func (k *logKey) log() limiter.Log {
 	return k.set
 }
 
-// makeRoom is called before apply, when nothing is changed yet. It returns the reply if the key cannot be
-// made, or has rl-log-max-units entries.
+// makeRoom is called when nothing is changed yet. It returns the reply if the key has rl-log-max-units entries.
 func (k *logKey) makeRoom(c *commands.Ctx, change *limiter.Change) resp.Value {
 	switch {
 	case k.node == nil:
-		return reserve(c, k.name)
+		return resp.None
 	case int64(k.set.Len()) < c.Settings.RLLogMaxUnits || change.Score == k.set.Newest():
 		return resp.None
 	}
@@ -138,7 +147,8 @@ func (k *logKey) makeRoom(c *commands.Ctx, change *limiter.Change) resp.Value {
 	return errLogFull(c.Settings.RLLogMaxUnits)
 }
 
-func (k *logKey) apply(c *commands.Ctx, change *limiter.Change) {
+// carryOut carries a change out. If there is no key the caller has called reserve.
+func (k *logKey) carryOut(c *commands.Ctx, change *limiter.Change) {
 	if k.node == nil {
 		k.node, k.set = c.DB.PutZSet(k.name)
 	}

@@ -8,117 +8,268 @@ import (
 )
 
 // RL.MALLOW numkeys key limit window [key limit window ...] [COST n] [PEEK]
+// RL.MALLOW numkeys key [key ...] TERM limit window [limit window ...] [ALGO algorithm] [COST n]
+// [TERM ... | TERM SLOTS max LEASE ms] ... [PEEK] [FULL] [ID id]
 //
-// Every key is a log. The reply is the index of the binding key, from 1, and the five
-// integers of RL.ALLOW for it. The call first peeks at all keys and changes them only
-// if all admit it.
+// In the first form every key is a log, in the second each key has a term. The reply is the index of the binding
+// key, from 1, and the five integers of RL.ALLOW for it; with FULL the index, and the five of every term. The
+// call first decides all keys and changes them only if all admit it.
 func rlMallow(c *commands.Ctx) resp.Value {
-	triples, call, refusal := parseMallow(c)
+	m, refusal := parseMallow(c, session(c).newTerms)
 	if refusal.IsError() {
 		return refusal
 	}
-	peek := call
-	peek.Peek = true
 	var binding limiter.Decision
-	index, creates := 0, false
-	for i := 0; i < len(triples); i += 3 {
-		d, created, refusal := decideKey(c, triples[i:i+3], peek, !call.Peek)
-		if refusal.IsError() {
+	by, index, creates, units := &logAlgorithm, 0, false, int64(0)
+	for i := range m.n {
+		t := m.term(i)
+		if refusal := t.decide(c); refusal.IsError() {
 			return refusal
 		}
-		creates = creates || created
-		if i == 0 || d.Binds(&binding) {
-			binding, index = d, i
+		creates = creates || t.creates()
+		units += t.d.Allowed
+		if i == 0 || t.d.Binds(&binding) {
+			binding, by, index = t.d, t.algo, i
 		}
 	}
-	if binding.Allowed > 0 && !call.Peek {
+	switch {
+	case m.peek:
+	case binding.Allowed == 0:
+		units = 0
+		if m.n <= maxTerms {
+			withdraw(c, m.terms)
+		}
+	default:
 		if creates {
-			if refusal := reserveMissing(c, triples, 3); refusal.IsError() {
+			if refusal := reserveMissing(c, m.names, m.step); refusal.IsError() {
 				return refusal
 			}
 		}
-		for i := 0; i < len(triples); i += 3 {
-			d, _, refusal := decideKey(c, triples[i:i+3], call, false)
-			if refusal.IsError() || d.Units == 0 {
-				panic("rl: RL.MALLOW: a key denied what it had admitted")
-			}
-			if i == index {
-				binding = d
-			}
-		}
+		m.apply(c)
 	}
-	countMallow(c, triples, 3, index/3, call, &binding)
-	return resp.Array(append(c.Values(6), resp.Int(int64(index/3+1)),
-		resp.Int(binding.Allowed), resp.Int(binding.Limit), resp.Int(binding.Remaining),
-		resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)
+	j := jointCall{names: m.names, step: m.step, call: m.call, by: by, binding: index, peek: m.peek, units: units}
+	if m.step == 1 {
+		j.terms = m.terms
+	}
+	countMallow(c, &j, &binding)
+	return jointReply(c, m.terms, index, &binding, m.full)
 }
 
-// decideKey decides the call for one key and records what was admitted. created says that the key did not
-// exist. follows says that a peek will be followed by the call itself, which the key must have room for.
-func decideKey(
-	c *commands.Ctx, triple [][]byte, call limiter.Call, follows bool,
-) (d limiter.Decision, created bool, refusal resp.Value) {
-	var quotas [1]limiter.Quota
-	if quotas[0], refusal = parseQuota(triple[1], triple[2]); refusal.IsError() {
-		return d, false, refusal
+// A mallow is the parsed arguments of RL.MALLOW.
+type mallow struct {
+	terms []term
+	n     int      // number of keys
+	names [][]byte // every step-th is a key
+	step  int
+	peek  bool
+	full  bool
+
+	call limiter.Call // of the form without TERM
+}
+
+// term returns the term of a key. More than maxTerms, which only the first form has, share one.
+func (m *mallow) term(i int) *term {
+	if m.n <= maxTerms {
+		return &m.terms[i]
 	}
-	var k logKey
-	if refusal := findLog(c, &k, triple[0]); refusal.IsError() {
-		return d, false, refusal
-	}
-	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
-	if err != nil {
-		return d, false, rlError(err)
-	}
-	created = k.node == nil
-	if follows && d.Allowed > 0 && !created && int64(k.set.Len()) >= c.Settings.RLLogMaxUnits {
-		change, err := limiter.Record(k.log(), c.NowMs, k.expireAtMs, quotas[0].WindowMs, d.Allowed)
-		if err != nil {
-			return d, false, rlError(err)
+	m.fill(&m.terms[0], i)
+	return &m.terms[0]
+}
+
+// fill sets t to a term of the form without TERM, which was found valid.
+func (m *mallow) fill(t *term, i int) (refusal resp.Value) {
+	t.reset()
+	triple := m.names[i*m.step:]
+	t.name, t.Call, t.n = triple[0], m.call, 1
+	t.quotas[0], refusal = parseQuota(triple[1], triple[2])
+	return refusal
+}
+
+// apply carries out what all terms admitted.
+func (m *mallow) apply(c *commands.Ctx) {
+	for i := range m.n {
+		t := m.term(i)
+		if m.n > maxTerms {
+			if refusal := t.decide(c); refusal.IsError() || t.d.Units == 0 {
+				panic("rl: RL.MALLOW: a key denied what it had admitted")
+			}
 		}
-		if refusal := k.makeRoom(c, &change); refusal.IsError() {
-			return d, false, refusal
+		t.content.apply(c, t)
+		markFullness(c, t.name, &t.d)
+	}
+}
+
+// withdraw makes what terms admitted an answer to a peek, since another one denied the call.
+func withdraw(c *commands.Ctx, terms []term) {
+	for i := range terms {
+		t := &terms[i]
+		if t.d.Units > 0 {
+			t.Peek = true
+			t.content.decide(c, t)
+			t.Peek = false
 		}
+		markFullness(c, t.name, &t.d)
 	}
-	if d.Units > 0 {
-		k.apply(c, &d.Change)
+}
+
+// jointReply returns the reply of a call with terms. The terms are those of a call with full.
+func jointReply(c *commands.Ctx, terms []term, index int, binding *limiter.Decision, full bool) resp.Value {
+	if !full {
+		return resp.Array(append(c.Values(6), resp.Int(int64(index+1)),
+			resp.Int(binding.Allowed), resp.Int(binding.Limit), resp.Int(binding.Remaining),
+			resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)
 	}
-	markFullness(c, triple[0], &d)
-	return d, created, resp.None
+	reply := append(make([]resp.Value, 0, 1+len(terms)), resp.Int(int64(index+1)))
+	for i := range terms {
+		d := &terms[i].d
+		reply = append(reply, resp.Array(resp.Int(d.Allowed), resp.Int(d.Limit), resp.Int(d.Remaining),
+			resp.Int(d.RetryAfterMs), resp.Int(d.ResetAfterMs)))
+	}
+	return resp.Array(reply...)
 }
 
 // parseMallow parses and validates all arguments before any key is read.
-func parseMallow(c *commands.Ctx) (triples [][]byte, call limiter.Call, refusal resp.Value) {
+func parseMallow(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusal resp.Value) {
 	numKeys, ok := store.ParseInt(c.Args[1])
 	switch {
 	case !ok:
-		return nil, call, errNumKeysNumber
+		return m, errNumKeysNumber
 	case numKeys < 1:
-		return nil, call, commands.ErrNumKeys
+		return m, commands.ErrNumKeys
+	case hasTerms(c.Args):
+		return parseMallowTerms(c, newTerms)
 	case numKeys > int64(len(c.Args)-2)/3:
-		return nil, call, errTriples
+		return m, errTriples
 	}
-	triples = c.Args[2 : 2+3*numKeys]
-	var a allowCall
-	if refusal = a.parseOptions(options{c.Args[2+3*numKeys:]}, mallowOptions); refusal.IsError() {
-		return nil, call, refusal
+	m = mallow{n: int(numKeys), names: c.Args[2 : 2+3*numKeys], step: 3}
+	m.terms = newTerms(min(m.n, maxTerms))
+	t := &m.terms[0]
+	t.reset()
+	r := optionReader{options: options{c.Args[2+3*numKeys:]}, allowed: mallowOptions}
+	if refusal = t.parseOptions(&r, 0); refusal.IsError() {
+		return m, refusal
 	}
-	if a.Cost == 0 { // as in RL.ALLOW, a peek at one unit
-		a.Cost, a.Peek = 1, true
+	if m.call = t.Call; m.call.Cost == 0 { // as in RL.ALLOW, a peek at one unit
+		m.call = limiter.Call{Cost: 1, Peek: true}
 	}
-	for i := 0; i < len(triples); i += 3 {
-		var quotas [1]limiter.Quota
-		if quotas[0], refusal = parseQuota(triples[i+1], triples[i+2]); refusal.IsError() {
-			return nil, call, refusal
+	m.peek = m.call.Peek
+	for i := range m.n {
+		t := &m.terms[min(i, len(m.terms)-1)]
+		if refusal = m.fill(t, i); refusal.IsError() {
+			return m, refusal
 		}
-		if err := limiter.Validate(quotas[:], a.Call); err != nil {
-			return nil, call, rlError(err)
+		if refusal = t.validate(); refusal.IsError() {
+			return m, refusal
 		}
 	}
-	if name := duplicate(triples, 3); name != nil {
-		return nil, call, resp.Error("ERR key " + commands.Quote(name) + " is named twice")
+	if name := duplicate(m.names, 3); name != nil {
+		return m, namedTwice(name)
 	}
-	return triples, a.Call, resp.None
+	return m, resp.None
+}
+
+func parseMallowTerms(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusal resp.Value) {
+	keys, refusal := countedKeys(c.Args)
+	if refusal.IsError() {
+		return m, refusal
+	}
+	m = mallow{n: len(keys), names: keys, step: 1, terms: newTerms(len(keys))}
+	o := options{c.Args[2+len(keys):]}
+	if refusal = parseTerms(m.terms, keys, &o, jointOptions); refusal.IsError() {
+		return m, refusal
+	}
+	var id []byte
+	for r := (optionReader{options: o, allowed: jointOptions}); r.more(); {
+		option, refusal := r.next()
+		switch option {
+		case optPeek:
+			m.peek = true
+		case optFull:
+			m.full = true
+		case optID:
+			id, refusal = r.id()
+		}
+		if refusal.IsError() {
+			return m, refusal
+		}
+	}
+	slots := false
+	for i := range m.terms {
+		t := &m.terms[i]
+		t.id, t.Peek = id, m.peek
+		slots = slots || t.algo == &leasesAlgorithm
+	}
+	switch {
+	case slots && id == nil:
+		return m, errSlotsID
+	case !slots && id != nil:
+		return m, errIDSlots
+	}
+	return m, resp.None
+}
+
+// countedKeys returns the keys of a call with a term for each, behind their number.
+func countedKeys(args [][]byte) (keys [][]byte, refusal resp.Value) {
+	n, ok := store.ParseInt(args[1])
+	switch {
+	case !ok:
+		return nil, errNumKeysNumber
+	case n < 1:
+		return nil, commands.ErrNumKeys
+	case n > maxTerms:
+		return nil, errManyTerms
+	case n > int64(len(args)-2):
+		return nil, errFewKeys
+	}
+	return args[2 : 2+n], resp.None
+}
+
+// hasTerms reports whether a call of RL.MALLOW is of the form with terms: behind its keys stands TERM, as often as
+// there are keys. A key without terms may be called so, where the number of keys is a multiple of three, but not
+// as many of them: there keys are distinct, and a third of them stands before that place.
+func hasTerms(args [][]byte) bool {
+	n, ok := store.ParseInt(args[1])
+	if !ok || n < 1 || n >= int64(len(args)-2) || !isTerm(args[2+n]) {
+		return false
+	}
+	if n%3 != 0 || n*3 > int64(len(args)-2) {
+		return true
+	}
+	found := int64(0)
+	for _, word := range args[2+n:] {
+		if isTerm(word) {
+			found++
+		}
+	}
+	return found >= n
+}
+
+func isTerm(word []byte) bool { return parseOption(word, optTerm) != 0 }
+
+// mallowStep returns the distance of two keys of RL.MALLOW.
+func mallowStep(args [][]byte) int {
+	if hasTerms(args) {
+		return 1
+	}
+	return 3
+}
+
+func mallowIsReadOnly(args [][]byte) bool {
+	n, ok := store.ParseInt(args[1])
+	if !ok || n < 1 {
+		return false
+	}
+	if hasTerms(args) {
+		return isPeek(args[2+n:])
+	}
+	if n > int64(len(args)-2)/3 {
+		return false
+	}
+	return isPeek(args[2+3*n:])
+}
+
+func namedTwice(name []byte) resp.Value {
+	return resp.Error("ERR key " + commands.Quote(name) + " is named twice")
 }
 
 // duplicate returns a name that occurs more than once among every step-th of names,

@@ -19,6 +19,8 @@ const (
 	optID
 	optMatch
 	optWithin
+	optTerm
+	optSlots
 )
 
 // The options of each command, in any order.
@@ -26,7 +28,9 @@ const (
 	allowOptions   = optCost | optAtMost | optPeek | optAlgo | optFull
 	mallowOptions  = optCost | optPeek
 	explainOptions = optCost | optAlgo
-	reserveOptions = optHold | optID
+	jointOptions   = optPeek | optFull | optID
+	reserveOptions = optHold | optID | optAlgo
+	holdOptions    = optHold | optID | optFull
 	acquireOptions = optLease | optID
 	renewOptions   = optLease
 	simOptions     = optAlgo
@@ -47,6 +51,8 @@ var optionNames = [...]struct {
 	{optID, "id"},
 	{optMatch, "match"},
 	{optWithin, "within"},
+	{optTerm, "term"},
+	{optSlots, "slots"},
 }
 
 // parseOption returns the option called word, or 0 if it is not an allowed one.
@@ -103,4 +109,21 @@ func (o *options) number(missing, wrong resp.Value) (n int64, refusal resp.Value
 		return 0, wrong
 	}
 	return n, resp.None
+}
+
+// duration consumes a duration, in the syntax of windows, of the option with this name.
+func (o *options) duration(name string) (ms int64, refusal resp.Value) {
+	if !o.more() {
+		return 0, commands.SyntaxError(name + " needs a duration")
+	}
+	return parseDuration(name, o.value())
+}
+
+// id consumes an id.
+func (o *options) id() (id []byte, refusal resp.Value) {
+	if !o.more() {
+		return nil, commands.SyntaxError("ID needs a value")
+	}
+	id = o.value()
+	return id, checkID(id)
 }

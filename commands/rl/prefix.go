@@ -2,7 +2,6 @@ package rl
 
 import (
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -30,19 +29,6 @@ func refuseKey(c *commands.Ctx, full *store.Prefix) resp.Value {
 	return prefixFull(full)
 }
 
-// reserveHold is makeRoom for the two keys of RL.RESERVE. The hold does not exist, the log
-// may.
-func reserveHold(c *commands.Ctx, k *logKey, change *limiter.Change, hold []byte) resp.Value {
-	if refusal := k.makeRoom(c, change); refusal.IsError() {
-		return refusal
-	}
-	refusal := reserve(c, hold)
-	if refusal.IsError() && k.node == nil {
-		c.DB.Release(k.name)
-	}
-	return refusal
-}
-
 // reserveMissing is reserve for those of every step-th of names that do not exist: for
 // all or for none.
 func reserveMissing(c *commands.Ctx, names [][]byte, step int) resp.Value {
@@ -61,4 +47,20 @@ func reserveMissing(c *commands.Ctx, names [][]byte, step int) resp.Value {
 		}
 	}
 	return resp.None
+}
+
+// reserveHold is reserveMissing for keys and a hold, which does not exist.
+func reserveHold(c *commands.Ctx, keys [][]byte, hold []byte) resp.Value {
+	if refusal := reserveMissing(c, keys, 1); refusal.IsError() {
+		return refusal
+	}
+	refusal := reserve(c, hold)
+	if refusal.IsError() {
+		for _, name := range keys {
+			if c.DB.Find(name, c.NowMs) == nil {
+				c.DB.Release(name)
+			}
+		}
+	}
+	return refusal
 }

@@ -16,7 +16,8 @@ type Session struct {
 	Prefixes  PrefixTally // of Settings.StatsPrefixes
 
 	// Scratch space, in use during one call.
-	call    *allowCall
+	terms   []term
+	held    []heldTerm
 	buckets []int64
 	text    []byte
 }
@@ -33,21 +34,23 @@ func session(c *commands.Ctx) *Session {
 	return s
 }
 
-// newCall returns scratch space for the arguments of a call.
-func (s *Session) newCall() *allowCall {
-	if s.call == nil {
-		s.call = new(allowCall) // it escapes, because functions of algorithms receive it
+// newTerm returns scratch space for the arguments of a call with one key.
+func (s *Session) newTerm() *term { return &s.newTerms(1)[0] }
+
+// newTerms returns scratch space for n terms, of which there are at most maxTerms.
+func (s *Session) newTerms(n int) []term {
+	if len(s.terms) < n {
+		s.terms = make([]term, n)
 	}
-	*s.call = allowCall{}
-	return s.call
+	return s.terms[:n]
 }
 
-// counts returns scratch space for n numbers, which is empty.
-func (s *Session) counts(n int) []int64 {
-	if cap(s.buckets) < n {
-		s.buckets = make([]int64, 0, n)
+// newHeld returns scratch space for so many terms of a hold.
+func (s *Session) newHeld(n int) []heldTerm {
+	if len(s.held) < n {
+		s.held = make([]heldTerm, n)
 	}
-	return s.buckets[:0:n]
+	return s.held[:n]
 }
 
 func (s *Session) decisions(d Decider) *Decisions {

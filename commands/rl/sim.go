@@ -34,8 +34,8 @@ func rlSim(c *commands.Ctx) resp.Value {
 	if !commands.EqualFold(source[0], "from") {
 		return errSimFrom
 	}
-	var a allowCall
-	if refusal := a.parse(c, c.Args[2:len(c.Args)-3], simOptions); refusal.IsError() {
+	a := &term{}
+	if refusal := a.parse(c.Args[2:len(c.Args)-3], simOptions); refusal.IsError() {
 		return refusal
 	}
 	fromKey := commands.EqualFold(source[1], "key")
@@ -63,7 +63,7 @@ func rlSim(c *commands.Ctx) resp.Value {
 	if !ok {
 		return errNoTrace
 	}
-	s := replay(&a, t.Decisions)
+	s := replay(a, t.Decisions)
 	return simReply(c, &s, &t, fromKey)
 }
 
@@ -97,7 +97,7 @@ type simulation struct {
 
 // replay answers the calls of a trace under the quotas and the algorithm of a, beginning
 // with an empty key.
-func replay(a *allowCall, trace []TracedDecision) (s simulation) {
+func replay(a *term, trace []TracedDecision) (s simulation) {
 	k := newSimKey(a)
 	for i := range trace {
 		t := &trace[i]
@@ -131,15 +131,16 @@ type simKey struct {
 	expireAtMs int64         // 0: none
 }
 
-func newSimKey(a *allowCall) simKey {
-	if a.algo.newState == nil {
-		return simKey{}
+func newSimKey(a *term) (k simKey) {
+	a.algo.open(nil, a)
+	if a.content == &a.state {
+		k.state = a.state.State
 	}
-	return simKey{state: a.algo.newState(a)}
+	return k
 }
 
 // decide makes a call and applies it. As in the keyspace, a key is gone after its expiry.
-func (k *simKey) decide(a *allowCall, nowMs int64, call limiter.Call) limiter.Decision {
+func (k *simKey) decide(a *term, nowMs int64, call limiter.Call) limiter.Decision {
 	if k.expireAtMs > 0 && nowMs > k.expireAtMs {
 		*k = newSimKey(a)
 	}
@@ -156,7 +157,7 @@ func (k *simKey) decide(a *allowCall, nowMs int64, call limiter.Call) limiter.De
 	return d
 }
 
-func (k *simKey) decideLog(a *allowCall, nowMs int64, call limiter.Call) limiter.Decision {
+func (k *simKey) decideLog(a *term, nowMs int64, call limiter.Call) limiter.Decision {
 	var log limiter.Log
 	if k.set != nil {
 		log = k.set

@@ -35,26 +35,27 @@ func clThrottle(c *commands.Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	n, state, expireAtMs, refusal := findGCRA(c, c.Args[1])
-	if refusal.IsError() {
-		return gcraAlgorithm.stateError(c, c.Args[1], refusal)
+	t := session(c).newTerm()
+	t.reset()
+	t.name, t.algo, t.quotas[0], t.param = c.Args[1], &gcraAlgorithm, q, burst
+	if refusal := t.open(c); refusal.IsError() {
+		return refusal
 	}
-	state.Burst = burst
-	t, d := state.Throttle(c.NowMs, expireAtMs, q, quantity)
-	if d.Units > 0 {
-		if n == nil {
-			if refusal := reserve(c, c.Args[1]); refusal.IsError() {
-				return refusal
-			}
+	var answer limiter.Throttle
+	answer, t.d = t.state.gcra.Throttle(c.NowMs, t.expireAtMs, q, quantity)
+	if t.creates() {
+		if refusal := reserve(c, t.name); refusal.IsError() {
+			return refusal
 		}
-		state.Apply(c.NowMs, &d)
-		setGCRA(c, c.Args[1], n, &state, d.ExpireAtMs)
 	}
-	countThrottle(c, c.Args[1], quantity, &d)
+	if t.d.Units > 0 {
+		t.content.apply(c, t)
+	}
+	countThrottle(c, t.name, quantity, &t.d)
 	if c.Settings.LimiterAware {
-		c.DB.SetFullness(c.Args[1], stampOf(t.Limited, d.Used, d.Remaining), c.NowMs)
+		c.DB.SetFullness(t.name, stampOf(answer.Limited, t.d.Used, t.d.Remaining), c.NowMs)
 	}
-	return throttleReply(c, &t)
+	return throttleReply(c, &answer)
 }
 
 func parseThrottle(c *commands.Ctx) (q limiter.Quota, burst, quantity int64, refusal resp.Value) {
