@@ -44,9 +44,7 @@ type algorithm struct {
 	// functionArgs returns what the Lua function gets before the cost and the options of callers.
 	functionArgs func(l *LimitCall) []int64
 
-	otherCommands []string // commands besides RL.ALLOW and RL.MALLOW whose decisions are counted
-	allowDecider  Decider  // RL.ALLOW with the algorithm
-	mallowDecider Decider  // RL.MALLOW with a term of the algorithm that binds
+	deciders [numDecides]Decider // the commands with the algorithm
 }
 
 // validateQuota is the validate of algorithms without bounds of their own.
@@ -137,16 +135,9 @@ func algorithmOfTerm(name []byte) *algorithm {
 	return nil
 }
 
-// termAlgorithms lists the algorithms that terms can have. It is no part of algorithms' initialization, since a row
-// of them reads it.
-var termAlgorithms []*algorithm
-
-func init() {
-	for _, a := range algorithms {
-		if a.open != nil {
-			termAlgorithms = append(termAlgorithms, a)
-		}
-	}
+// termAlgorithms lists the algorithms that terms can have, those with open. Rows of algorithms read it.
+var termAlgorithms = [...]*algorithm{
+	&logAlgorithm, &fixedAlgorithm, &gcraAlgorithm, &bucketsAlgorithm, &counterAlgorithm, &leasesAlgorithm,
 }
 
 func (a *algorithm) syntax() string {

@@ -11,7 +11,7 @@ import (
 // countAllow counts a decision of RL.ALLOW.
 func countAllow(c *commands.Ctx, by *algorithm, key []byte, call limiter.Call, d *limiter.Decision) {
 	s, peek := session(c), call.Peek || call.Cost == 0
-	s.count(c, by.allowDecider, key, outcome{d.Allowed, d.Allowed, peek, fullness(d.Used, d.Remaining)})
+	s.count(c, by.deciders[allows], key, outcome{d.Allowed, d.Allowed, peek, fullness(d.Used, d.Remaining)})
 	s.observe(c, key, !peek && d.Allowed == 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
 	s.trace(c, key, call, d.Allowed)
 }
@@ -19,13 +19,14 @@ func countAllow(c *commands.Ctx, by *algorithm, key []byte, call limiter.Call, d
 // countThrottle counts a decision of CL.THROTTLE.
 func countThrottle(c *commands.Ctx, key []byte, quantity int64, d *limiter.Decision) {
 	s, full := session(c), fullness(d.Used, d.Remaining)
-	s.count(c, throttleDecider, key, outcome{d.Allowed, d.Allowed, quantity == 0, full})
+	s.count(c, gcraAlgorithm.deciders[throttles], key, outcome{d.Allowed, d.Allowed, quantity == 0, full})
 	s.observe(c, key, d.RetryAfterMs != 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
 	s.trace(c, key, limiter.Call{Cost: quantity}, d.Allowed)
 }
 
-// A jointCall is what is counted of a call of RL.MALLOW.
+// A jointCall is what is counted of a call with one or several terms.
 type jointCall struct {
+	command decides
 	names   [][]byte // every step-th is a key
 	step    int
 	call    limiter.Call // about each key, unless there are
@@ -36,12 +37,12 @@ type jointCall struct {
 	units   int64 // granted, of all keys
 }
 
-// countMallow counts a decision of RL.MALLOW: with prefixes, as one about the binding key, and the units of each
+// countJoint counts a decision about terms: with prefixes, as one about the binding key, and the units of each
 // key for its own.
-func countMallow(c *commands.Ctx, j *jointCall, d *limiter.Decision) {
-	s := session(c)
+func countJoint(c *commands.Ctx, j *jointCall, d *limiter.Decision) {
+	s, by := session(c), j.by.deciders[j.command]
 	o := outcome{d.Allowed, j.units, j.peek, fullness(d.Used, d.Remaining)}
-	s.decisions(j.by.mallowDecider).count(o)
+	s.decisions(by).count(o)
 	for i := 0; i < len(j.names); i += j.step {
 		name, call, granted := j.names[i], j.callOf(i/j.step), int64(0)
 		if d.Allowed > 0 {
@@ -60,7 +61,7 @@ func countMallow(c *commands.Ctx, j *jointCall, d *limiter.Decision) {
 		if c.Settings.StatsPrefixes == nil || j.peek && !binds {
 			continue
 		}
-		switch to := s.prefixDecisions(c, j.by.mallowDecider, name); {
+		switch to := s.prefixDecisions(c, by, name); {
 		case to == nil:
 		case binds:
 			o.units = granted
@@ -83,13 +84,6 @@ func (j *jointCall) callOf(i int) limiter.Call {
 	return call
 }
 
-// countReserve counts a decision of RL.RESERVE about a key.
-func countReserve(c *commands.Ctx, t *term, granted int64) {
-	if t.algo != &leasesAlgorithm {
-		session(c).trace(c, t.name, t.Call, granted)
-	}
-}
-
 // A LimitDecision is a decision that was made elsewhere, with what was asked.
 type LimitDecision struct {
 	Call    *LimitCall
@@ -105,14 +99,17 @@ func (d *LimitDecision) countAllow(c *commands.Ctx) {
 
 func (d *LimitDecision) countMallow(c *commands.Ctx) {
 	j := jointCall{
-		names: d.Keys, step: 1, call: d.Call.Call, by: &logAlgorithm, binding: d.Binding, peek: d.Call.Peek,
+		command: mallows, names: d.Keys, step: 1, call: d.Call.Call, by: &logAlgorithm, binding: d.Binding, peek: d.Call.Peek,
 		units: d.Allowed * int64(len(d.Keys)),
 	}
-	countMallow(c, &j, &d.Decision)
+	countJoint(c, &j, &d.Decision)
 }
 
 func (d *LimitDecision) countReserve(c *commands.Ctx) {
-	session(c).trace(c, d.Keys[0], d.Call.Call, d.Allowed)
+	j := jointCall{
+		command: reserves, names: d.Keys[:1], step: 1, call: d.Call.Call, by: &logAlgorithm, units: d.Allowed,
+	}
+	countJoint(c, &j, &d.Decision)
 }
 
 func (d *LimitDecision) countThrottle(c *commands.Ctx) {

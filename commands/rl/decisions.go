@@ -1,9 +1,6 @@
 package rl
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // A Decider identifies a pair of a rate limit command and an algorithm. It is an index
 // into Session.Decisions.
@@ -14,36 +11,42 @@ type decider struct {
 	by      *algorithm
 }
 
-// deciders holds the pair of each Decider: RL.ALLOW with each algorithm, then RL.MALLOW, then the other commands.
+// A decides is a command that decides with an algorithm: of several terms, with that of the binding one.
+type decides int
+
+const (
+	allows decides = iota
+	mallows
+	reserves
+	mreserves
+	throttles
+	numDecides
+)
+
+// deciding lists the commands and the algorithms that they have.
+var deciding = [numDecides]struct {
+	name string
+	has  func(a *algorithm) bool
+}{
+	{"rl.allow", (*algorithm).inALGO},
+	{"rl.mallow", func(a *algorithm) bool { return a.open != nil }},
+	{"rl.reserve", (*algorithm).inALGO},
+	{"rl.mreserve", func(a *algorithm) bool { return a.open != nil }},
+	{"cl.throttle", func(a *algorithm) bool { return a == &gcraAlgorithm }},
+}
+
+// deciders holds the pair of each Decider.
 var deciders = func() (all []decider) {
-	add := func(command string, by *algorithm) Decider {
-		all = append(all, decider{command, by})
-		return Decider(len(all) - 1)
-	}
-	for _, a := range algorithms {
-		if a.inALGO() {
-			a.allowDecider = add("rl.allow", a)
-		}
-	}
-	for _, a := range algorithms {
-		if a.open != nil {
-			a.mallowDecider = add("rl.mallow", a)
-		}
-	}
-	for _, a := range algorithms {
-		for _, command := range a.otherCommands {
-			add(command, a)
+	for command, d := range deciding {
+		for _, a := range algorithms {
+			if d.has(a) {
+				a.deciders[command] = Decider(len(all))
+				all = append(all, decider{d.name, a})
+			}
 		}
 	}
 	return all
 }()
-
-var throttleDecider = deciderOf("cl.throttle", &gcraAlgorithm)
-
-// deciderOf returns the number of a pair.
-func deciderOf(command string, by *algorithm) Decider {
-	return Decider(slices.Index(deciders, decider{command, by}))
-}
 
 // NumDeciders returns the number of deciders, which are numbered from 0.
 func NumDeciders() int { return len(deciders) }

@@ -34,9 +34,8 @@ var gcraAlgorithm = algorithm{
 	explainMore: func(s limiter.Subject) []resp.Value {
 		return []resp.Value{resp.Bulk("burst"), resp.Int(s.(*limiter.GCRA).Burst)}
 	},
-	unknown:       "instants of hits: a GCRA key holds one instant, at which the burst is full again",
-	otherCommands: []string{"cl.throttle"},
-	moreInfo:      []string{"tat_us"},
+	unknown:  "instants of hits: a GCRA key holds one instant, at which the burst is full again",
+	moreInfo: []string{"tat_us"},
 	info: func(_ *commands.Ctx, n *store.Node) keyInfo {
 		state, _ := parseGCRA(n)
 		i := emptyInfo()

@@ -47,11 +47,14 @@ func rlMallow(c *commands.Ctx) resp.Value {
 		}
 		m.apply(c)
 	}
-	j := jointCall{names: m.names, step: m.step, call: m.call, by: by, binding: index, peek: m.peek, units: units}
+	j := jointCall{
+		command: mallows, names: m.names, step: m.step, call: m.call, by: by, binding: index, peek: m.peek,
+		units: units,
+	}
 	if m.step == 1 {
 		j.terms = m.terms
 	}
-	countMallow(c, &j, &binding)
+	countJoint(c, &j, &binding)
 	return jointReply(c, m.terms, index, &binding, m.full)
 }
 

@@ -22,7 +22,7 @@ var rlHoldRows = []commands.Command{
 	{
 		Name: "rl.mreserve", Arity: -10, Flags: commands.Write | commands.DenyOOM | commands.Fast,
 		Keys:  holdKeys(commands.CountedKeys(1, "RW access update"), mreserveID),
-		Group: "rate-limit", Since: "0.2.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMReserve,
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMReserve,
 		Syntax: "numkeys key [key ...] " + termSyntax + " HOLD milliseconds ID id [FULL]",
 		Summary: "Admits work by estimates of its costs if every one of several keys does, " +
 			"until RL.MSETTLE corrects them.",
@@ -42,7 +42,7 @@ var rlHoldRows = []commands.Command{
 	{
 		Name: "rl.msettle", Arity: -5, Flags: commands.Write | commands.Fast,
 		Keys:  holdKeys(commands.CountedKeys(1, "RW access update"), msettleID),
-		Group: "rate-limit", Since: "0.2.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMSettle,
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMSettle,
 		Syntax:    "numkeys key [key ...] id actual [actual ...]",
 		Summary:   "Corrects what RL.MRESERVE took of each key to what the work has cost, and frees its slots.",
 		Example:   "3 {42}:requests {42}:tokens {42}:jobs request-1 1 1430 0",
@@ -60,7 +60,7 @@ var rlHoldRows = []commands.Command{
 	{
 		Name: "rl.mcancel", Arity: -4, Flags: commands.Write | commands.Fast,
 		Keys:  holdKeys(commands.CountedKeys(1, "RW access update"), msettleID),
-		Group: "rate-limit", Since: "0.2.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMCancel,
+		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMCancel,
 		Syntax:    "numkeys key [key ...] id",
 		Summary:   "Refunds what RL.MRESERVE took of each key, and frees its slots.",
 		Example:   "3 {42}:requests {42}:tokens {42}:jobs request-1",
@@ -135,9 +135,10 @@ func checkID(id []byte) resp.Value {
 
 // holdCall is the options of a call that makes a hold.
 type holdCall struct {
-	holdMs int64
-	id     []byte
-	full   bool
+	command decides
+	holdMs  int64
+	id      []byte
+	full    bool
 }
 
 // parse parses HOLD, ID and others that are allowed. t takes ALGO.
@@ -187,6 +188,7 @@ func rlReserve(c *commands.Ctx) resp.Value {
 
 func parseReserve(c *commands.Ctx, t *term) (h holdCall, refusal resp.Value) {
 	t.reset()
+	h.command = reserves
 	t.name, t.n = c.Args[1], 1
 	if t.quotas[0], refusal = parseQuota(c.Args[2], c.Args[3]); refusal.IsError() {
 		return h, refusal
@@ -234,6 +236,7 @@ func parseMReserve(c *commands.Ctx, newTerms func(n int) []term) (terms []term, 
 	if refusal = parseTerms(terms, keys, &o, holdOptions); refusal.IsError() {
 		return nil, h, refusal
 	}
+	h.command = mreserves
 	refusal = h.parse(o, holdOptions, nil)
 	for i := range terms {
 		terms[i].id = h.id
@@ -272,20 +275,30 @@ func takeHold(c *commands.Ctx, terms []term, keys [][]byte, r *holdCall) (bindin
 	}
 	if terms[binding].d.Allowed == 0 {
 		withdraw(c, terms)
-		countReserve(c, &terms[binding], 0)
+		countReserve(c, r.command, terms, keys, binding, 0)
 		return binding, resp.None
 	}
 	if refusal = reserveHold(c, keys, name); refusal.IsError() {
 		return 0, refusal
 	}
+	units := int64(0)
 	for i := range terms {
 		t := &terms[i]
 		t.content.apply(c, t)
 		markFullness(c, t.name, &t.d)
-		countReserve(c, t, t.d.Units)
+		units += t.d.Units
 	}
+	countReserve(c, r.command, terms, keys, binding, units)
 	makeHold(c, name, &h, terms, binding, r)
 	return binding, resp.None
+}
+
+// countReserve counts a decision of RL.RESERVE or RL.MRESERVE that granted units in all.
+func countReserve(c *commands.Ctx, command decides, terms []term, keys [][]byte, binding int, units int64) {
+	j := jointCall{
+		command: command, names: keys, step: 1, terms: terms, by: terms[binding].algo, binding: binding, units: units,
+	}
+	countJoint(c, &j, &terms[binding].d)
 }
 
 // makeHold stores the hold of what terms took.
