@@ -102,9 +102,10 @@ func Count(log Log, nowMs, expireAtMs, windowMs int64) int64 {
 // millisecond. That is the longer of the longest window of the call, 0 if it has none,
 // and what the key's expiry leaves its newest unit. Call Keep before removing units.
 func Keep(log Log, nowMs, expireAtMs, windowMs int64) int64 {
-	var k key
-	k.view(log, nowMs, expireAtMs)
-	return k.keep(windowMs)
+	if log == nil || expireAtMs <= 0 || nowMs > expireAtMs || log.Len() == 0 {
+		return windowMs
+	}
+	return max(windowMs, sub(expireAtMs, msOf(log.Newest())))
 }
 
 // DropThrough returns the highest score that a log with this retention no longer needs.

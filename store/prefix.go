@@ -133,6 +133,9 @@ func (db *DB) prefixesAt(hash uint32) *shardPrefixes {
 	return db.store.counted[shardIndex(hash)]
 }
 
+// HasPrefixes reports whether prefixes are counted. Otherwise Reserve always has room.
+func (db *DB) HasPrefixes() bool { return db.store.prefixes.Load() != nil }
+
 // Reserve counts key, which does not exist, if every prefix of its name has room, and returns nil. The caller
 // must create the key before any other key of the shard that was not reserved too, or call Release. If a
 // prefix is full, Reserve returns it and counts nothing.

@@ -46,10 +46,7 @@ var holdAlgorithm = algorithm{
 	},
 }
 
-const (
-	maxID          = 512
-	holdBufferSize = 1 << 10 // fits most names and values of holds
-)
+const maxID = 512
 
 var (
 	holdInfix  = []byte(":hold:")
@@ -94,6 +91,7 @@ type heldTerm struct {
 	remaining, reset int64
 	counted, excess  int64
 	released         int64
+	held             int64 // not in the string: what still counts
 }
 
 // last returns the score of the last entry with units of a term of LOG.
@@ -144,7 +142,14 @@ type holdReader struct {
 
 func (r *holdReader) text() (f []byte) {
 	r.bad = r.bad || !r.more
-	f, r.rest, r.more = bytes.Cut(r.rest, space)
+	end := 0
+	for end < len(r.rest) && r.rest[end] != ' ' {
+		end++
+	}
+	if f, r.more = r.rest[:end], end < len(r.rest); r.more {
+		end++
+	}
+	r.rest = r.rest[end:]
 	return f
 }
 
@@ -254,16 +259,27 @@ func (h *hold) append(b []byte) []byte {
 	return b
 }
 
-// findHold looks up the hold of an id over keys; h.node is nil if there is none. name is that of its key, in room
-// as far as it fits. It fails if the key of the hold
+// line returns the hold's string, in scratch space.
+func (h *hold) line(c *commands.Ctx) []byte {
+	s := session(c)
+	line := h.append(s.text[:0])
+	keepText(&s.text, line)
+	return line
+}
+
+// findHold looks up the hold of an id over keys; h.node is nil if there is none. name is that of its key, in
+// scratch space. It fails if the key of the hold
 // holds anything else, or the hold is over other keys.
-func findHold(c *commands.Ctx, room []byte, keys [][]byte, id []byte) (h hold, name []byte, refusal resp.Value) {
+func findHold(c *commands.Ctx, keys [][]byte, id []byte) (h hold, name []byte, refusal resp.Value) {
 	parts := holdName(keys[0], id)
-	name = parts.Append(room)
+	s := session(c)
+	name = parts.Append(s.name[:0])
+	keepText(&s.name, name)
 	n := c.DB.Find(name, c.NowMs)
 	if n == nil {
 		if parts = oldHoldName(keys[0], id); parts[0] != nil {
-			old := parts.Append(name[len(name):])
+			old := parts.Append(s.oldName[:0])
+			keepText(&s.oldName, old)
 			if n = c.DB.Find(old, c.NowMs); n != nil {
 				name = old
 			}
@@ -272,11 +288,11 @@ func findHold(c *commands.Ctx, room []byte, keys [][]byte, id []byte) (h hold, n
 	if n == nil {
 		return h, name, resp.None
 	}
-	s := store.StringOf(n)
-	if s == nil {
+	text := store.StringOf(n)
+	if text == nil {
 		return h, name, commands.ErrWrongType
 	}
-	h, ok := parseHold(session(c), s)
+	h, ok := parseHold(s, text)
 	if !ok || h.idLen != int64(len(id)) {
 		return h, name, errForeignHold
 	}

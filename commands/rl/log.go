@@ -84,7 +84,7 @@ func (k *logKey) held(c *commands.Ctx, _ *term, h *heldTerm) int64 {
 }
 
 func (k *logKey) giveBack(c *commands.Ctx, _ *term, h *heldTerm, n int64) {
-	k.removeNewest(c, n, h.Place, h.last())
+	k.removeHeld(c, n, h.held, h.Place, h.last())
 }
 
 func (k *logKey) refund(c *commands.Ctx, _ *term, n int64) resp.Value {
@@ -187,17 +187,27 @@ func (k *logKey) setUnits(c *commands.Ctx, score, units int64) (only bool) {
 // still count for some window, and returns their number. The key's retention does not
 // change.
 func (k *logKey) removeNewest(c *commands.Ctx, n, first, last int64) (removed int64) {
-	removed = min(n, k.heldUnits(c, first, last))
-	if removed <= 0 {
-		return 0
+	held := k.heldUnits(c, first, last)
+	if removed = min(n, held); removed > 0 {
+		k.removeHeld(c, removed, held, first, last)
 	}
+	return removed
+}
+
+// removeHeld is removeNewest if so many units are held, of which it removes at least one.
+func (k *logKey) removeHeld(c *commands.Ctx, removed, held, first, last int64) {
 	var keepMs int64
 	if k.expireAtMs != 0 {
 		keepMs = limiter.Keep(k.set, c.NowMs, k.expireAtMs, 0)
 	}
-	through := k.set.Units() - k.set.UnitsAfter(last)
-	first, last = k.set.UnitAt(through-removed), k.set.UnitAt(through-1)
-	rest := k.set.UnitsAfter(first-1) - (k.set.Units() - through) - removed // what stays of the first entry
+	rest := int64(0) // what stays of the first entry
+	if first == last {
+		rest = held - removed
+	} else {
+		through := k.set.Units() - k.set.UnitsAfter(last)
+		first, last = k.set.UnitAt(through-removed), k.set.UnitAt(through-1)
+		rest = k.set.UnitsAfter(first-1) - (k.set.Units() - through) - removed
+	}
 	emptied := false
 	if rest > 0 {
 		emptied = k.setUnits(c, first, rest)
@@ -227,7 +237,6 @@ func (k *logKey) removeNewest(c *commands.Ctx, n, first, last int64) (removed in
 	if k.set.Len() == 0 {
 		k.node, k.set, k.expireAtMs = nil, nil, 0
 	}
-	return removed
 }
 
 // heldUnits returns the number of the units with scores from first to last that still count for some window.
@@ -239,8 +248,11 @@ func (k *logKey) heldUnits(c *commands.Ctx, first, last int64) int64 {
 		keepMs := limiter.Keep(k.set, c.NowMs, k.expireAtMs, 0)
 		first = max(first, limiter.DropThrough(c.NowMs, keepMs)+1)
 	}
-	if first > last {
+	switch {
+	case first > last:
 		return 0
+	case first == last:
+		return k.set.UnitsOf(first)
 	}
 	return k.set.UnitsAfter(first-1) - k.set.UnitsAfter(last)
 }

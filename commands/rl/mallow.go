@@ -122,11 +122,9 @@ func jointReply(c *commands.Ctx, terms []term, index int, binding *limiter.Decis
 			resp.Int(binding.Allowed), resp.Int(binding.Limit), resp.Int(binding.Remaining),
 			resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)
 	}
-	reply := append(make([]resp.Value, 0, 1+len(terms)), resp.Int(int64(index+1)))
+	reply := append(c.Values(1+len(terms)), resp.Int(int64(index+1)))
 	for i := range terms {
-		d := &terms[i].d
-		reply = append(reply, resp.Array(resp.Int(d.Allowed), resp.Int(d.Limit), resp.Int(d.Remaining),
-			resp.Int(d.RetryAfterMs), resp.Int(d.ResetAfterMs)))
+		reply = append(reply, decisionReply(c, &terms[i].d))
 	}
 	return resp.Array(reply...)
 }

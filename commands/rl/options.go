@@ -57,6 +57,9 @@ var optionNames = [...]struct {
 
 // parseOption returns the option called word, or 0 if it is not an allowed one.
 func parseOption(word []byte, allowed optionSet) optionSet {
+	if len(word) == 0 || word[0] < 'A' {
+		return 0 // as most words, which are numbers
+	}
 	for i := range optionNames {
 		if o := &optionNames[i]; allowed&o.option != 0 && commands.EqualFold(word, o.lower) {
 			return o.option

@@ -32,6 +32,9 @@ func refuseKey(c *commands.Ctx, full *store.Prefix) resp.Value {
 // reserveMissing is reserve for those of every step-th of names that do not exist: for
 // all or for none.
 func reserveMissing(c *commands.Ctx, names [][]byte, step int) resp.Value {
+	if !c.DB.HasPrefixes() {
+		return resp.None
+	}
 	missing := func(i int) bool { return c.DB.Find(names[i], c.NowMs) == nil }
 	for i := 0; i < len(names); i += step {
 		if !missing(i) {

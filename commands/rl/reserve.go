@@ -101,9 +101,10 @@ func mreserveID(args [][]byte) (key, id []byte) {
 	return keys[0], idAmong(args[2+len(keys):])
 }
 
-// idAmong returns the id among options, if it is valid in a call that does not fail.
+// idAmong returns the id among options, if it is valid in a call that does not fail. They are the last of the
+// call's arguments: at most seven with their values.
 func idAmong(args [][]byte) []byte {
-	for at := 0; at+1 < len(args); at++ {
+	for at := max(len(args)-7, 0); at+1 < len(args); at++ {
 		if parseOption(args[at], optHold) != 0 {
 			at++
 		} else if parseOption(args[at], optID) != 0 {
@@ -247,8 +248,7 @@ func parseMReserve(c *commands.Ctx, newTerms func(n int) []term) (terms []term, 
 // takeHold decides all terms, and if all admit takes their units and makes the hold. If there is one it sets the
 // terms' decisions to the first reply. It returns the binding term.
 func takeHold(c *commands.Ctx, terms []term, keys [][]byte, r *holdCall) (binding int, refusal resp.Value) {
-	var room [2 * holdBufferSize]byte
-	h, name, refusal := findHold(c, room[:0], keys, r.id)
+	h, name, refusal := findHold(c, keys, r.id)
 	if refusal.IsError() {
 		return 0, refusal
 	}
@@ -317,8 +317,8 @@ func makeHold(c *commands.Ctx, name []byte, h *hold, terms []term, binding int, 
 			},
 		}
 	}
-	var text [holdBufferSize]byte
-	s, line := &store.String{}, h.append(text[:0])
+	line := h.line(c)
+	s := &store.String{}
 	s.SetBytes(line)
 	n := c.DB.Put(name, s)
 	c.DB.SetFullness(name, store.Full, c.NowMs) // evicted late: its units are consumed
@@ -418,9 +418,10 @@ func rlMSettle(c *commands.Ctx) resp.Value {
 	case terms == nil:
 		return resp.Int(0)
 	}
-	reply := make([]resp.Value, len(keys))
+	reply := c.Values(len(keys))
 	for i := range terms {
-		reply[i] = resp.Array(resp.Int(terms[i].counted), resp.Int(terms[i].excess))
+		pair := append(c.Values(2), resp.Int(terms[i].counted), resp.Int(terms[i].excess))
+		reply = append(reply, resp.Array(pair...))
 	}
 	return resp.Array(reply...)
 }
@@ -484,8 +485,7 @@ func rlMCancel(c *commands.Ctx) resp.Value {
 // settleHold settles the hold of an id and returns its terms, nil if it has none. A hold that is already settled
 // does not change. If a key refuses what it would have to change, nothing is changed.
 func settleHold(c *commands.Ctx, keys [][]byte, id []byte, actuals []int64) (settled []heldTerm, refusal resp.Value) {
-	var room [2 * holdBufferSize]byte
-	h, name, refusal := findHold(c, room[:0], keys, id)
+	h, name, refusal := findHold(c, keys, id)
 	switch {
 	case refusal.IsError() || h.node == nil:
 		return nil, refusal
@@ -512,8 +512,7 @@ func settleHold(c *commands.Ctx, keys [][]byte, id []byte, actuals []int64) (set
 		}
 	}
 	h.settled = true
-	var text [holdBufferSize]byte
-	line := h.append(text[:0])
+	line := h.line(c)
 	store.StringOf(h.node).SetBytes(line)
 	c.DB.Touch(h.node)
 	c.DidCall("SET", name, line, []byte("KEEPTTL"))
@@ -526,15 +525,15 @@ func (t *term) settle(c *commands.Ctx, h *heldTerm, actual int64) (refusal resp.
 	if refusal = t.open(c); refusal.IsError() {
 		return refusal
 	}
-	held := t.content.held(c, t, h)
+	h.held = t.content.held(c, t, h)
 	if t.algo == &leasesAlgorithm {
-		h.released = held
+		h.released = h.held
 		return resp.None
 	}
 	h.excess = max(actual-h.Units, 0)
-	h.released = min(max(h.Units-actual, 0), held)
+	h.released = min(max(h.Units-actual, 0), h.held)
 	// Others may have added units at the place, and RL.REFUND may have taken some.
-	h.counted = min(held-h.released, h.Units-h.released) + h.excess
+	h.counted = min(h.held-h.released, h.Units-h.released) + h.excess
 	if h.excess == 0 {
 		return resp.None
 	}

@@ -20,6 +20,8 @@ type Session struct {
 	held    []heldTerm
 	buckets []int64
 	text    []byte
+	name    []byte // of a hold
+	oldName []byte // of one of 0.1.0
 }
 
 func session(c *commands.Ctx) *Session {
@@ -51,6 +53,16 @@ func (s *Session) newHeld(n int) []heldTerm {
 		s.held = make([]heldTerm, n)
 	}
 	return s.held[:n]
+}
+
+// maxScratch is the largest text that is kept as scratch space: names and ids can be longer.
+const maxScratch = 4 << 10
+
+// keepText keeps a text as scratch space, whose content may be overwritten.
+func keepText(to *[]byte, text []byte) {
+	if cap(text) <= maxScratch {
+		*to = text
+	}
 }
 
 func (s *Session) decisions(d Decider) *Decisions {
