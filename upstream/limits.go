@@ -133,7 +133,7 @@ func (l *limits) replies(x *unit) {
 // degrade marks a call that has failed as one that the engine answers, if the key's policy says so.
 func (l *limits) degrade(x *unit) {
 	x.call.Policy = l.upstream.options.Failure.policy(x.limit.call.Keys()[0])
-	if x.call.Policy.Mode == call.Closed || !call.Degradable(x.call.Cmd) {
+	if x.call.Policy.Mode == call.Closed || !call.Degradable(x.call.Cmd, x.call.Args) {
 		return
 	}
 	x.call.Degraded = true

@@ -68,6 +68,6 @@ func TestHasTerms(t *testing.T) {
 		for _, word := range strings.Fields(call) {
 			args = append(args, []byte(word))
 		}
-		require.Equal(t, want, hasTerms(args), call)
+		require.Equal(t, want, HasTerms(args), call)
 	}
 }

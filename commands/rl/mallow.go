@@ -137,7 +137,7 @@ func parseMallow(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusa
 		return m, errNumKeysNumber
 	case numKeys < 1:
 		return m, commands.ErrNumKeys
-	case hasTerms(c.Args):
+	case HasTerms(c.Args):
 		return parseMallowTerms(c, newTerms)
 	case numKeys > int64(len(c.Args)-2)/3:
 		return m, errTriples
@@ -225,10 +225,10 @@ func countedKeys(args [][]byte) (keys [][]byte, refusal resp.Value) {
 	return args[2 : 2+n], resp.None
 }
 
-// hasTerms reports whether a call of RL.MALLOW is of the form with terms: behind its keys stands TERM, as often as
+// HasTerms reports whether a call of RL.MALLOW is of the form with terms: behind its keys stands TERM, as often as
 // there are keys. A key without terms may be called so, where the number of keys is a multiple of three, but not
 // as many of them: there keys are distinct, and a third of them stands before that place.
-func hasTerms(args [][]byte) bool {
+func HasTerms(args [][]byte) bool {
 	n, ok := store.ParseInt(args[1])
 	if !ok || n < 1 || n >= int64(len(args)-2) || !isTerm(args[2+n]) {
 		return false
@@ -245,11 +245,21 @@ func hasTerms(args [][]byte) bool {
 	return found >= n
 }
 
+// HasSlots reports whether a call has a term of slots.
+func HasSlots(args [][]byte) bool {
+	for i, word := range args {
+		if isTerm(word) && i+1 < len(args) && parseOption(args[i+1], optSlots) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func isTerm(word []byte) bool { return parseOption(word, optTerm) != 0 }
 
 // mallowStep returns the distance of two keys of RL.MALLOW.
 func mallowStep(args [][]byte) int {
-	if hasTerms(args) {
+	if HasTerms(args) {
 		return 1
 	}
 	return 3
@@ -260,7 +270,7 @@ func mallowIsReadOnly(args [][]byte) bool {
 	if !ok || n < 1 {
 		return false
 	}
-	if hasTerms(args) {
+	if HasTerms(args) {
 		return isPeek(args[2+n:])
 	}
 	if n > int64(len(args)-2)/3 {

@@ -12,13 +12,16 @@ import (
 var dividers = map[string]func(args [][]byte, share int64){
 	"rl.allow":    divideAllow,
 	"rl.mallow":   divideMallow,
+	"rl.mreserve": divideTerms,
 	"cl.throttle": divideThrottle,
 	"rl.reserve":  divideReserve,
 }
 
-// Degradable reports whether calls of a command are answered without the upstream, if the policy of their
-// key says so.
-func Degradable(cmd *commands.Command) bool { return dividers[cmd.Name] != nil }
+// Degradable reports whether a call is answered without the upstream, if the policy of its key says so. A call
+// for slots is not: docs/gateway.md says why.
+func Degradable(cmd *commands.Command, args [][]byte) bool {
+	return dividers[cmd.Name] != nil && !rl.HasSlots(args)
+}
 
 // Divide divides the limits in the arguments of a Degradable command, down to 1. It replaces elements of
 // args.
@@ -26,10 +29,19 @@ func Divide(cmd *commands.Command, args [][]byte, share int64) { dividers[cmd.Na
 
 // divideAllow divides the limits of RL.ALLOW key limit window [limit window ...] [options].
 func divideAllow(args [][]byte, share int64) {
-	at := 2
+	divideOptions(args, divideQuotas(args, 2, share), share)
+}
+
+// divideQuotas divides the limits of pairs of limit and window, and returns what follows them.
+func divideQuotas(args [][]byte, at int, share int64) int {
 	for at+1 < len(args) && divideOne(args, at, share) {
 		at += 2
 	}
+	return at
+}
+
+// divideOptions divides the parameters of algorithms that are units.
+func divideOptions(args [][]byte, at int, share int64) {
 	for ; at+2 < len(args); at++ {
 		if commands.EqualFold(args[at], "algo") && rl.ParamScales(args[at+1]) {
 			divideOne(args, at+2, share)
@@ -37,8 +49,26 @@ func divideAllow(args [][]byte, share int64) {
 	}
 }
 
+// divideTerms divides the limits of numkeys key [key ...] TERM limit window [limit window ...] [options] [TERM ...].
+func divideTerms(args [][]byte, share int64) {
+	n, err := strconv.Atoi(string(args[1]))
+	if err != nil || n < 1 || n > len(args)-2 {
+		return
+	}
+	for at := 2 + n; at < len(args); at++ {
+		if commands.EqualFold(args[at], "term") {
+			divideQuotas(args, at+1, share)
+		}
+	}
+	divideOptions(args, 2+n, share)
+}
+
 // divideMallow divides the limits of RL.MALLOW numkeys key limit window [key limit window ...] [options].
 func divideMallow(args [][]byte, share int64) {
+	if rl.HasTerms(args) {
+		divideTerms(args, share)
+		return
+	}
 	n, err := strconv.Atoi(string(args[1]))
 	if err != nil {
 		return
@@ -54,8 +84,11 @@ func divideThrottle(args [][]byte, share int64) {
 	divideOne(args, 3, share)
 }
 
-// divideReserve divides the limit of RL.RESERVE key limit window estimate HOLD ms ID id.
-func divideReserve(args [][]byte, share int64) { divideOne(args, 2, share) }
+// divideReserve divides the limit of RL.RESERVE key limit window estimate [options].
+func divideReserve(args [][]byte, share int64) {
+	divideOne(args, 2, share)
+	divideOptions(args, 5, share)
+}
 
 // divideOne divides one argument, down to 1 if it is above 0. It reports whether that is a number.
 func divideOne(args [][]byte, at int, share int64) bool {
