@@ -27,28 +27,36 @@ func (s rlStep) mayChange() bool {
 	switch words[0] {
 	case "RL.ALLOW":
 		return !strings.HasPrefix(s.want, "[0 ") && !strings.HasPrefix(s.want, "[allowed 0 ")
-	case "RL.MALLOW":
-		return strings.Fields(s.want)[1] != "0"
+	case "RL.MALLOW", "RL.MRESERVE":
+		return !deniedTerm.MatchString(s.want)
 	case "CL.THROTTLE":
 		return !strings.HasPrefix(s.want, "[1 ") && (len(words) != 6 || words[5] != "0")
 	case "RL.RESERVE", "RL.ACQUIRE":
 		return !strings.HasPrefix(s.want, "[0 ")
 	case "INCREX":
 		return !strings.HasSuffix(s.want, " 0]")
-	case "RL.REFUND", "RL.RESET", "RL.SETTLE", "RL.CANCEL", "RL.RENEW", "RL.RELEASE",
-		"RL.ADOPT":
+	case "RL.REFUND", "RL.RESET", "RL.SETTLE", "RL.MSETTLE", "RL.MCANCEL", "RL.RENEW", "RL.RELEASE", "RL.ADOPT":
 		return s.want != "0"
 	case "RL.INFO", "RL.TOP", "RL.SIM", "RL.EXPLAIN":
 		return false
 	}
-	return true
+	return true // RL.CANCEL too, which settles a hold of which nothing is left with 0
 }
+
+// deniedTerm matches a reply about several keys in which one denies: the five integers of the binding one are the
+// second to sixth, or with FULL the first array of those that have no units.
+var deniedTerm = regexp.MustCompile(`^\[\d+ (0 |(\[[^]]*\] )*\[0 )`)
 
 func (s rlStep) keys() []string {
 	words := strings.Fields(s.line)
 	switch n, err := strconv.Atoi(words[1]); {
+	case countsKeys[words[0]] && err == nil && n > 0 && len(words) >= 2+n &&
+		(words[0] != "RL.MALLOW" || len(words) > 2+n && words[2+n] == "TERM"):
+		return words[2 : 2+n]
 	case words[0] == "RL.RESET":
 		return words[1:]
+	case countsKeys[words[0]] && (err != nil || n < 1 || n > len(words)-2):
+		return nil
 	case words[0] == "RL.MALLOW" && err == nil && len(words) >= 2+3*n:
 		var keys []string
 		for i := range n {
@@ -58,6 +66,9 @@ func (s rlStep) keys() []string {
 	}
 	return words[1:2]
 }
+
+// countsKeys are the commands that have the number of their keys in front of them.
+var countsKeys = map[string]bool{"RL.MALLOW": true, "RL.MRESERVE": true, "RL.MSETTLE": true, "RL.MCANCEL": true}
 
 // rlPath is a way to call. It sends groups of steps at once.
 type rlPath struct {

@@ -41,8 +41,8 @@ type algorithm struct {
 	param      *algoParam // nil: none
 	multiQuota bool       // accepts several limits and windows
 
-	// functionArgs returns what the Lua function gets before the cost and the options of callers.
-	functionArgs func(l *LimitCall) []int64
+	// anyLimit says that the Lua twin counts with no limit, so that it need not be exact there.
+	anyLimit bool
 
 	deciders [numDecides]Decider // the commands with the algorithm
 }

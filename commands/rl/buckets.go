@@ -34,10 +34,6 @@ var bucketsAlgorithm = algorithm{
 		}
 		return limiter.ValidateBuckets(t.param)
 	},
-	functionArgs: func(l *LimitCall) []int64 {
-		q := l.Quotas[0]
-		return []int64{q.Limit, q.WindowMs, l.Param, limiter.BucketWidth(q.WindowMs, l.Param)}
-	},
 	param:    &algoParam{"n", errBucketsMissing, errBucketsNumber, false},
 	moreInfo: []string{"width_ms", "buckets"},
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {

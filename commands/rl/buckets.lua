@@ -104,8 +104,11 @@ local function buckets_decide(b, now, cost, flags)
     retry = until_gone(buckets_leaves(b, now, window, used, leave), now, expire)
   end
   if allowed > 0 and not has(flags, PEEK) then
-    used, remaining = used + allowed, remaining - allowed
     local newest, keep = floor_to(now, b.width), window
+    if #b.counts > 0 and newest <= b.newest and is_large(b.counts[1] + allowed) then
+      return { LARGE, 0, 0, 0, 0, 0, 0, 0 }
+    end
+    used, remaining = used + allowed, remaining - allowed
     if #b.counts > 0 and not expired then
       newest = max(newest, b.newest)
       if expire > 0 then
@@ -124,9 +127,6 @@ local function buckets_decide(b, now, cost, flags)
     end
     buckets_add(b, now, allowed)
     b.expire, b.changed = ends + keep, true
-    if is_large(b.counts[1]) then
-      b.large = true
-    end
   end
   return { allowed, limit, remaining, retry, reset, next_after, used, window }
 end
@@ -147,12 +147,12 @@ local function buckets_write(key, b)
   end
 end
 
--- buckets_open returns the state of BUCKETS in a key, nil if it does not exist, or the
--- reply that refuses it.
-local function buckets_open(key)
-  local kind = type_of(key)
+local function buckets_open(key, _, t)
+  local kind, n, width = type_of(key), t.param, ceil_div(t.window, t.param)
   if kind == 'none' then
-    return nil
+    return {
+      counts = {}, n = n, width = width, newest = 0, expire = 0, limit = t.limit, window = t.window,
+    }
   end
   local b, large
   if kind == 'hash' then
@@ -162,34 +162,59 @@ local function buckets_open(key)
     return nil, wrong_state(key)
   elseif large then
     return nil, { LARGE, 0, 0 }
+  elseif b.n ~= n or b.width ~= width then
+    return nil, { BUCKETS_DIFFER, b.n, b.width, n, width }
   end
-  b.exists, b.expire = true, max(0, expiry(key))
+  b.exists, b.expire, b.limit, b.window = true, max(0, expiry(key)), t.limit, t.window
   return b
 end
 
--- key; limit, window, n, width, then cost, options for each caller.
-local function allow_buckets(keys, args)
-  local now, n, width = now_ms(), tonumber(args[3]), tonumber(args[4])
-  local b, refusal = buckets_open(keys[1])
-  if refusal then
-    return refusal
-  elseif not b then
-    b = { counts = {}, n = n, width = width, newest = 0, expire = 0 }
-  elseif b.n ~= n or b.width ~= width then
-    return { BUCKETS_DIFFER, b.n, b.width }
+-- buckets_strip drops empty buckets at both ends and writes what is left, with its retention.
+local function buckets_strip(b, key, keep)
+  while b.counts[1] == 0 do
+    table.remove(b.counts, 1)
+    b.newest = b.newest - b.width
   end
-  b.limit, b.window = tonumber(args[1]), tonumber(args[2])
-  local reply = callers(args, 5, buckets_decide, b, now)
-  if b.large then
-    return { LARGE, 0, 0 }
-  elseif b.changed then
-    buckets_write(keys[1], b)
+  if #b.counts == 0 then
+    call('DEL', key)
+    return
   end
-  return reply
+  while b.counts[#b.counts] == 0 do
+    b.counts[#b.counts] = nil
+  end
+  if b.expire > 0 then
+    b.expire = b.newest + b.width - 1 + keep
+  end
+  buckets_write(key, b)
+end
+
+-- buckets_index returns the bucket that begins at an instant, nil if there is none.
+local function buckets_index(b, begin)
+  local i = (b.newest - begin) / b.width + 1
+  return i >= 1 and i <= #b.counts and i == floor(i) and i or nil
 end
 
 algorithms[#algorithms + 1] = {
-  type = 'hash', read = read_buckets, name = 'buckets', allow = allow_buckets,
+  type = 'hash', read = read_buckets, name = 'buckets', open = buckets_open, decide = buckets_decide,
+  record = recorder(buckets_decide),
+  commit = function(b, key)
+    if b.changed then
+      buckets_write(key, b)
+    end
+    return b.newest
+  end,
+  held = function(b, now, h)
+    local i = buckets_index(b, h.place)
+    if not i or bucket_wait(b, i, now, buckets_retention(b, b.expire)) <= 0 then
+      return 0
+    end
+    return min(h.units, b.counts[i])
+  end,
+  give_back = function(b, key, _, h, n)
+    local i, keep = buckets_index(b, h.place), buckets_retention(b, b.expire)
+    b.counts[i] = b.counts[i] - n
+    buckets_strip(b, key, keep)
+  end,
   refund = function(key, now, n, b)
     b.exists, b.expire = true, max(0, expiry(key))
     local keep, removed = buckets_retention(b, b.expire), 0
@@ -200,20 +225,9 @@ algorithms[#algorithms + 1] = {
       local part = min(count, n - removed)
       b.counts[i], removed = count - part, removed + part
     end
-    if removed == 0 then
-      return { 0 }
+    if removed > 0 then
+      buckets_strip(b, key, keep)
     end
-    while b.counts[1] == 0 do
-      table.remove(b.counts, 1)
-      b.newest = b.newest - b.width
-    end
-    if #b.counts == 0 then
-      call('DEL', key)
-      return { removed }
-    elseif b.expire > 0 then
-      b.expire = b.newest + b.width - 1 + keep
-    end
-    buckets_write(key, b)
     return { removed }
   end,
   info = function(key, now, b)

@@ -94,20 +94,28 @@ type LimitDecision struct {
 }
 
 func (d *LimitDecision) countAllow(c *commands.Ctx) {
-	countAllow(c, d.Call.algorithm, d.Keys[0], d.Call.Call, &d.Decision)
+	countAllow(c, algorithmByName([]byte(d.Call.Algorithm)), d.Keys[0], d.Call.Call, &d.Decision)
 }
 
-func (d *LimitDecision) countMallow(c *commands.Ctx) {
+func (d *LimitDecision) countMallow(c *commands.Ctx) { d.countJoint(c, mallows) }
+
+func (d *LimitDecision) countReserve(c *commands.Ctx) { d.countJoint(c, reserves) }
+
+func (d *LimitDecision) countMReserve(c *commands.Ctx) { d.countJoint(c, mreserves) }
+
+func (d *LimitDecision) countJoint(c *commands.Ctx, command decides) {
+	terms := d.Call.terms
 	j := jointCall{
-		command: mallows, names: d.Keys, step: 1, call: d.Call.Call, by: &logAlgorithm, binding: d.Binding, peek: d.Call.Peek,
-		units: d.Allowed * int64(len(d.Keys)),
+		command: command, names: d.Keys, step: 1, call: d.Call.Call, terms: terms, by: &logAlgorithm,
+		binding: d.Binding, peek: d.Call.Peek,
 	}
-	countJoint(c, &j, &d.Decision)
-}
-
-func (d *LimitDecision) countReserve(c *commands.Ctx) {
-	j := jointCall{
-		command: reserves, names: d.Keys[:1], step: 1, call: d.Call.Call, by: &logAlgorithm, units: d.Allowed,
+	if terms != nil {
+		j.names, j.by = d.Keys[:len(terms)], terms[d.Binding].algo
+	}
+	if d.Allowed > 0 {
+		for i := range j.names {
+			j.units += max(j.callOf(i).Cost, 1)
+		}
 	}
 	countJoint(c, &j, &d.Decision)
 }

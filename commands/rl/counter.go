@@ -21,11 +21,10 @@ var counterAlgorithm = algorithm{
 		_, ok := parseCounter(n)
 		return ok
 	},
-	open:         openCounter,
-	functionArgs: limitAndWindow,
-	validate:     validateQuota,
-	unknown:      "instants of hits: a COUNTER key holds the counts of two slices of time",
-	moreInfo:     []string{"window_ms"},
+	open:     openCounter,
+	validate: validateQuota,
+	unknown:  "instants of hits: a COUNTER key holds the counts of two slices of time",
+	moreInfo: []string{"window_ms"},
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		state, _ := parseCounter(n)
 		expireAtMs, _ := n.Value.ExpireAtMs()

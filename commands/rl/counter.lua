@@ -83,27 +83,52 @@ local function counter_text(s)
   return format('counter %.0f %.0f %.0f %.0f', s.window, s.begin, s.count, s.previous)
 end
 
--- key; limit, window, then cost, options for each caller.
-local function allow_counter(keys, args)
-  local now, window = now_ms(), tonumber(args[2])
-  local s, expire, refusal = string_state(keys[1], read_counter)
+local function counter_open(key, _, t)
+  local s, expire, refusal = string_state(key, read_counter)
   if refusal then
-    return refusal
+    return nil, refusal
   elseif not s then
-    s = { window = window, begin = 0, count = 0, previous = 0 }
-  elseif s.window ~= window then
-    return { WINDOW_DIFFERS, s.window, 0 }
+    s = { window = t.window, begin = 0, count = 0, previous = 0 }
+  elseif s.window ~= t.window then
+    return nil, { WINDOW_DIFFERS, s.window, t.window }
   end
-  s.expire, s.limit = max(0, expire), tonumber(args[1])
-  local reply = callers(args, 3, counter_decide, s, now)
-  if s.changed then
-    call('SET', keys[1], counter_text(s), 'PXAT', s.expire)
+  s.expire, s.limit = max(0, expire), t.limit
+  return s
+end
+
+-- counter_rest writes a state that units were taken from.
+local function counter_rest(s, key)
+  if s.count + s.previous == 0 then
+    call('DEL', key)
+  else
+    call('SET', key, counter_text(s), 'KEEPTTL')
   end
-  return reply
 end
 
 algorithms[#algorithms + 1] = {
-  type = 'string', read = read_counter, name = 'counter', allow = allow_counter,
+  type = 'string', read = read_counter, name = 'counter', open = counter_open, decide = counter_decide,
+  record = recorder(counter_decide),
+  commit = function(s, key)
+    if s.changed then
+      call('SET', key, counter_text(s), 'PXAT', s.expire)
+    end
+    return s.begin
+  end,
+  held = function(s, now, h)
+    local at = counter_at(s, now, s.expire)
+    if h.place == at.begin then
+      return min(h.units, at.count)
+    end
+    return h.place == at.begin - at.window and min(h.units, at.previous) or 0
+  end,
+  give_back = function(s, key, _, h, n)
+    if h.place == s.begin then
+      s.count = s.count - n
+    else
+      s.previous = s.previous - n
+    end
+    counter_rest(s, key)
+  end,
   refund = function(key, now, n, s)
     local at, removed = counter_at(s, now, 0), 0
     if at.begin ~= s.begin then
@@ -115,10 +140,8 @@ algorithms[#algorithms + 1] = {
       local part = min(n - removed, s.previous)
       s.previous, removed = s.previous - part, removed + part
     end
-    if removed > 0 and s.count + s.previous == 0 then
-      call('DEL', key)
-    elseif removed > 0 then
-      call('SET', key, counter_text(s), 'KEEPTTL')
+    if removed > 0 then
+      counter_rest(s, key)
     end
     return { removed }
   end,

@@ -2,6 +2,7 @@ package rl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
@@ -14,22 +15,49 @@ import (
 // A LimitCall is the parsed arguments of a rate limit command. A field is zero if the
 // command has no such argument. What is a slice may alias the arguments.
 type LimitCall struct {
-	limiter.Call                 // RL.ALLOW, RL.MALLOW, CL.THROTTLE; of RL.RESERVE the estimate
-	Quotas       []limiter.Quota // of RL.MALLOW one for each key
-	Keys         [][]byte        // of RL.MALLOW; of a call about a hold, with the hold's
-	Algorithm    string          // as ALGO has it
-	algorithm    *algorithm      // of RL.ALLOW and CL.THROTTLE
-	Param        int64           // the burst of GCRA, the number of BUCKETS
+	limiter.Call             // RL.ALLOW, CL.THROTTLE; RL.MALLOW, where terms have costs of their own
+	Terms        []LimitTerm // of RL.ALLOW and CL.THROTTLE one; otherwise one for each key
+	terms        []term      // the same, unless the form of the call knows only logs
+	Keys         [][]byte    // of RL.MALLOW; of a call about a hold, with the hold's
+	Algorithm    string      // as ALGO has it, of a call about one key
 	Full         bool
 
-	Count      int64  // n of RL.REFUND, actual of RL.SETTLE, max of RL.ACQUIRE
-	DurationMs int64  // HOLD or LEASE
-	Unit       string // of RL.ADOPT's BACK
-	ID         []byte // of a hold or a lease
+	Count      int64   // n of RL.REFUND, max of RL.ACQUIRE
+	Actuals    []int64 // of RL.SETTLE and RL.MSETTLE; zeros of RL.CANCEL and RL.MCANCEL
+	DurationMs int64   // HOLD or LEASE
+	Unit       string  // of RL.ADOPT's BACK
+	ID         []byte  // of a hold or a lease
 
 	Increment commands.Increment // INCREX
 
 	count func(d *LimitDecision, c *commands.Ctx) // nil: the command makes no decision that is counted
+}
+
+// A LimitTerm is what a call asks of a key.
+type LimitTerm struct {
+	Quotas    []limiter.Quota // of slots their number and the milliseconds of a lease
+	Algorithm string          // as ALGO has it; LEASES of slots
+	Param     int64           // the burst of GCRA, the number of BUCKETS
+	Cost      int64           // of RL.RESERVE and RL.MRESERVE the estimate
+	AnyLimit  bool            // the function does not count with the limit
+}
+
+func limitTerm(t *term) LimitTerm {
+	return LimitTerm{t.quotas[:t.n], t.algo.name, t.param, t.Cost, t.algo.anyLimit}
+}
+
+// setTerms sets the terms of a call over several keys.
+func (l *LimitCall) setTerms(terms []term) {
+	l.terms, l.Terms = terms, make([]LimitTerm, len(terms))
+	for i := range terms {
+		l.Terms[i] = limitTerm(&terms[i])
+	}
+}
+
+// setHold sets the keys and the id of a call about a hold.
+func (l *LimitCall) setHold(keys [][]byte, id []byte) {
+	parts := holdName(keys[0], id)
+	l.ID, l.Keys = id, append(slices.Clone(keys), parts.Append(nil))
 }
 
 // limitParsers parse the arguments of the commands that can be decided elsewhere.
@@ -39,8 +67,8 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		if refusal := t.parse(c.Args[2:], allowOptions); refusal.IsError() {
 			return refusal
 		}
-		l.Call, l.Quotas, l.Param, l.Full = t.Call, t.quotas[:t.n], t.param, t.full
-		l.algorithm, l.Algorithm, l.count = t.algo, t.algo.name, (*LimitDecision).countAllow
+		l.Call, l.Terms, l.Full = t.Call, []LimitTerm{limitTerm(&t)}, t.full
+		l.Algorithm, l.count = t.algo.name, (*LimitDecision).countAllow
 		return resp.None
 	},
 	"rl.mallow": func(c *commands.Ctx, l *LimitCall) resp.Value {
@@ -48,14 +76,20 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		if refusal.IsError() {
 			return refusal
 		}
+		l.count = (*LimitDecision).countMallow
 		if m.step == 1 {
-			return errTermsElsewhere
+			l.setTerms(m.terms)
+			l.Peek, l.Full, l.Keys, l.ID = m.peek, m.full, m.names, m.terms[0].id
+			return resp.None
 		}
-		for i := 0; i < len(m.names); i += m.step {
-			q, _ := parseQuota(m.names[i+1], m.names[i+2])
-			l.Keys, l.Quotas = append(l.Keys, m.names[i]), append(l.Quotas, q)
+		l.Call, l.Keys, l.Terms = m.call, make([][]byte, m.n), make([]LimitTerm, m.n)
+		quotas := make([]limiter.Quota, m.n)
+		for i := range m.n {
+			of := m.names[3*i:]
+			l.Keys[i] = of[0]
+			quotas[i], _ = parseQuota(of[1], of[2])
+			l.Terms[i] = LimitTerm{Quotas: quotas[i : i+1], Algorithm: logAlgorithm.name, Cost: m.call.Cost}
 		}
-		l.Call, l.Algorithm, l.count = m.call, logAlgorithm.name, (*LimitDecision).countMallow
 		return resp.None
 	},
 	"rl.reset": func(*commands.Ctx, *LimitCall) resp.Value { return resp.None },
@@ -73,29 +107,54 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		return refusal
 	},
 	"rl.reserve": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		var t term
-		h, refusal := parseReserve(c, &t)
-		switch {
-		case refusal.IsError():
+		terms := newTerms(1)
+		h, refusal := parseReserve(c, &terms[0])
+		if refusal.IsError() {
 			return refusal
-		case t.algo != &logAlgorithm:
-			return errTermsElsewhere
 		}
-		l.Cost, l.Quotas, l.DurationMs, l.ID = t.Cost, t.quotas[:1], h.holdMs, h.id
-		l.Algorithm, l.count = logAlgorithm.name, (*LimitDecision).countReserve
-		l.Keys = holdCallKeys(c.Args[1], l.ID)
+		l.setTerms(terms)
+		l.setHold(c.Args[1:2], h.id)
+		l.DurationMs, l.count = h.holdMs, (*LimitDecision).countReserve
 		return resp.None
 	},
-	"rl.settle": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
-		l.ID, l.Algorithm = c.Args[2], logAlgorithm.name
-		l.Count, refusal = parseSettle(c)
-		l.Keys = holdCallKeys(c.Args[1], l.ID)
+	"rl.mreserve": func(c *commands.Ctx, l *LimitCall) resp.Value {
+		terms, h, refusal := parseMReserve(c, newTerms)
+		if refusal.IsError() {
+			return refusal
+		}
+		l.setTerms(terms)
+		l.setHold(c.Args[2:2+len(terms)], h.id)
+		l.DurationMs, l.Full, l.count = h.holdMs, h.full, (*LimitDecision).countMReserve
+		return resp.None
+	},
+	"rl.settle": func(c *commands.Ctx, l *LimitCall) resp.Value {
+		actual, refusal := parseSettle(c)
+		l.setHold(c.Args[1:2], c.Args[2])
+		l.Actuals = []int64{actual}
 		return refusal
 	},
+	"rl.msettle": func(c *commands.Ctx, l *LimitCall) resp.Value {
+		keys, id, actuals, refusal := parseMSettle(c)
+		if refusal.IsError() {
+			return refusal
+		}
+		l.setHold(keys, id)
+		l.Actuals = actuals[:len(keys)]
+		return resp.None
+	},
 	"rl.cancel": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		l.ID, l.Algorithm = c.Args[2], logAlgorithm.name
-		l.Keys = holdCallKeys(c.Args[1], l.ID)
+		l.setHold(c.Args[1:2], c.Args[2])
+		l.Actuals = make([]int64, 1)
 		return checkID(l.ID)
+	},
+	"rl.mcancel": func(c *commands.Ctx, l *LimitCall) resp.Value {
+		keys, id, refusal := parseMCancel(c)
+		if refusal.IsError() {
+			return refusal
+		}
+		l.setHold(keys, id)
+		l.Actuals = make([]int64, len(keys))
+		return resp.None
 	},
 	"rl.acquire": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
 		l.Algorithm = leasesAlgorithm.name
@@ -111,24 +170,17 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
 		return checkID(l.ID)
 	},
-	"cl.throttle": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
-		var q limiter.Quota
-		q, l.Param, l.Cost, refusal = parseThrottle(c)
-		l.Quotas, l.Peek = []limiter.Quota{q}, l.Cost == 0
-		l.algorithm, l.Algorithm = &gcraAlgorithm, gcraAlgorithm.name
-		l.count = (*LimitDecision).countThrottle
+	"cl.throttle": func(c *commands.Ctx, l *LimitCall) resp.Value {
+		q, burst, quantity, refusal := parseThrottle(c)
+		l.Cost, l.Peek = quantity, quantity == 0
+		l.Algorithm, l.count = gcraAlgorithm.name, (*LimitDecision).countThrottle
+		l.Terms = []LimitTerm{{[]limiter.Quota{q}, gcraAlgorithm.name, burst, quantity, gcraAlgorithm.anyLimit}}
 		return refusal
 	},
 	"increx": func(c *commands.Ctx, l *LimitCall) resp.Value { return l.Increment.Parse(c) },
 }
 
 func newTerms(n int) []term { return make([]term, n) }
-
-// holdCallKeys returns the key of a call about a hold, and the hold's.
-func holdCallKeys(key, id []byte) [][]byte {
-	parts := holdName(key, id)
-	return [][]byte{key, parts.Append(nil)}
-}
 
 // ParseLimitCall parses the call of c, whose command has a row in limitParsers and whose
 // number of arguments is valid. Of c it uses Args, Cmd and Settings.
@@ -140,6 +192,22 @@ func ParseLimitCall(c *commands.Ctx) (l LimitCall, refusal resp.Value) {
 // DecisionReply returns the reply of RL.ALLOW; a decision of RL.MALLOW has the index of
 // its key before it.
 func DecisionReply(c *commands.Ctx, d *limiter.Decision) resp.Value { return decisionReply(c, d) }
+
+// JointReply returns the reply of a call with a term for each key: the index of the binding one, from 0, and its
+// decision, or with full those of all.
+func JointReply(c *commands.Ctx, binding int, decisions []limiter.Decision, full bool) resp.Value {
+	index := resp.Int(int64(binding + 1))
+	if !full {
+		d := &decisions[0]
+		return resp.Array(index, resp.Int(d.Allowed), resp.Int(d.Limit), resp.Int(d.Remaining),
+			resp.Int(d.RetryAfterMs), resp.Int(d.ResetAfterMs))
+	}
+	reply := append(c.Values(1+len(decisions)), index)
+	for i := range decisions {
+		reply = append(reply, decisionReply(c, &decisions[i]))
+	}
+	return resp.Array(reply...)
+}
 
 // FullReply returns the reply of RL.ALLOW with FULL.
 func FullReply(c *commands.Ctx, d *limiter.Decision, algorithm string) resp.Value {
@@ -212,11 +280,16 @@ func CounterReply(windowMs, wantMs int64) resp.Value {
 		windowMs, wantMs))
 }
 
+// NamedTwiceReply refuses a key that is also the hold's.
+func NamedTwiceReply(name []byte) resp.Value { return namedTwice(name) }
+
 // Replies that refuse what the key of a single command holds.
 var (
 	ErrLimitClock  = rlError(limiter.ErrInstant)
 	ErrSum         = rlError(limiter.ErrSum)
+	ErrLong        = rlError(limiter.ErrLong)
 	ErrForeignHold = errForeignHold
+	ErrHoldKeys    = errHoldKeys
 	ErrNoRefund    = errNoRefund
 	ErrAdoptLarge  = errAdoptLarge
 	ErrAdoptScores = errAdoptScores

@@ -51,7 +51,6 @@ var (
 	errTermCost       = resp.Error("ERR COST of a term must be at least 1")
 	errSlotsID        = commands.SyntaxError("SLOTS needs an ID")
 	errIDSlots        = commands.SyntaxError("ID goes with SLOTS")
-	errTermsElsewhere = resp.Error("ERR terms, and holds of other algorithms than LOG, are not available over an upstream")
 	errHoldKeys       = resp.Error("ERR the hold of this ID is over other keys")
 	errForeignHold    = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
 		"this ID")

@@ -31,9 +31,8 @@ var fixedAlgorithm = algorithm{
 		}
 		return resp.None
 	},
-	functionArgs: limitAndWindow,
-	validate:     validateQuota,
-	unknown:      "instants of hits: a FIXED key holds one count, which ends with its slice of time",
+	validate: validateQuota,
+	unknown:  "instants of hits: a FIXED key holds one count, which ends with its slice of time",
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		state, endMs, _ := parseFixed(n)
 		i := emptyInfo()

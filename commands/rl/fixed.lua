@@ -27,32 +27,44 @@ local function fixed_decide(s, now, cost, flags)
   return { allowed, s.limit, remaining, retry, reset, next_after, used, s.window }
 end
 
--- key; limit, window, then cost, options for each caller.
-local function allow_fixed(keys, args)
-  local now = now_ms()
-  local count, expire, refusal = string_state(keys[1], read_fixed)
+local function fixed_open(key, _, s)
+  local count, expire, refusal = string_state(key, read_fixed)
   if refusal then
-    return refusal
+    return nil, refusal
   end
-  local s = { count = count or 0, expire = expire, limit = tonumber(args[1]), window = tonumber(args[2]) }
-  local reply = callers(args, 3, fixed_decide, s, now)
-  if s.changed then
-    call('SET', keys[1], format('%.0f', s.count), 'PXAT', s.expire)
+  s.count, s.expire = count or 0, expire
+  return s
+end
+
+-- fixed_remove takes units away that the key has.
+local function fixed_remove(key, count, n)
+  if n == count then
+    call('DEL', key)
+  else
+    call('SET', key, format('%.0f', count - n), 'KEEPTTL')
   end
-  return reply
 end
 
 algorithms[#algorithms + 1] = {
-  type = 'string', read = read_fixed, name = 'fixed', allow = allow_fixed,
+  type = 'string', read = read_fixed, name = 'fixed', open = fixed_open, decide = fixed_decide,
+  record = recorder(fixed_decide),
+  commit = function(s, key)
+    if s.changed then
+      call('SET', key, format('%.0f', s.count), 'PXAT', s.expire)
+    end
+    return s.expire
+  end,
+  held = function(s, now, h)
+    return h.place == s.expire and min(h.units, fixed_used(s, now)) or 0
+  end,
+  give_back = function(s, key, _, _, n) fixed_remove(key, s.count, n) end,
   refund = function(key, now, n, count)
     if now >= expiry(key) then
       return { 0 }
     end
     n = min(n, count)
-    if n == count and n > 0 then
-      call('DEL', key)
-    elseif n > 0 then
-      call('SET', key, format('%.0f', count - n), 'KEEPTTL')
+    if n > 0 then
+      fixed_remove(key, count, n)
     end
     return { n }
   end,

@@ -25,12 +25,9 @@ var gcraAlgorithm = algorithm{
 		}
 		return limiter.ValidateBurst(t.quotas[0], t.param)
 	},
-	param:   &algoParam{"burst", errBurstMissing, errBurstNumber, true},
-	implied: func(t *term) int64 { return t.quotas[0].Limit },
-	functionArgs: func(l *LimitCall) []int64 {
-		q := l.Quotas[0]
-		return []int64{q.Interval(), q.Capacity(l.Param)}
-	},
+	param:    &algoParam{"burst", errBurstMissing, errBurstNumber, true},
+	implied:  func(t *term) int64 { return t.quotas[0].Limit },
+	anyLimit: true,
 	explainMore: func(s limiter.Subject) []resp.Value {
 		return []resp.Value{resp.Bulk("burst"), resp.Int(s.(*limiter.GCRA).Burst)}
 	},

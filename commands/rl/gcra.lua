@@ -9,11 +9,16 @@ local function read_gcra(_, text)
   return tat, is_large(tat)
 end
 
-local function gcra_decide(s, now, cost, flags)
-  local ahead = 0
+-- gcra_ahead returns in how many microseconds the bucket is full.
+local function gcra_ahead(s, now)
   if s.expire < 1 or now <= s.expire then
-    ahead = max(0, s.tat - now * 1000)
+    return max(0, s.tat - now * 1000)
   end
+  return 0
+end
+
+local function gcra_decide(s, now, cost, flags)
+  local ahead = gcra_ahead(s, now)
   local burst, interval, expire = s.burst, s.interval, s.expire
   local used = ceil_div(ahead, interval)
   local allowed, remaining, retry, leave = measure(burst, used, cost, flags)
@@ -40,25 +45,58 @@ local function gcra_decide(s, now, cost, flags)
   return { allowed, 0, remaining, retry, reset, next_after, used, 0 }
 end
 
--- key; microseconds between two units, burst, then cost, options for each caller. The
--- decisions have no limit and no window.
-local function allow_gcra(keys, args)
-  local now = now_ms()
-  local tat, expire, refusal = string_state(keys[1], read_gcra)
+local function gcra_open(key, _, s)
+  local tat, expire, refusal = string_state(key, read_gcra)
   if refusal then
-    return refusal
+    return nil, refusal
   end
-  local s = { tat = tat or 0, expire = expire, interval = tonumber(args[1]), burst = tonumber(args[2]) }
-  local reply = callers(args, 3, gcra_decide, s, now)
-  if s.changed then
-    call('SET', keys[1], 'gcra ' .. format('%.0f', s.tat), 'PXAT', s.expire)
+  local limit, us = s.limit, s.window * 1000
+  s.tat, s.expire, s.burst, s.interval = tat or 0, expire, s.param, us
+  if limit == 0 then
+    s.burst = 0
+  elseif limit > 1 then
+    s.interval = floor((us - 1) / limit) + 1
   end
-  return reply
+  return s
+end
+
+-- gcra_share returns how many microseconds ahead of now a taking, with those before it, fills.
+local function gcra_share(s, now, h)
+  return min(gcra_ahead(s, now), max(0, h.place - now * 1000))
+end
+
+local function gcra_write(key, s)
+  call('SET', key, 'gcra ' .. format('%.0f', s.tat), 'PXAT', s.expire)
 end
 
 algorithms[#algorithms + 1] = {
-  type = 'string', read = read_gcra, name = 'gcra', allow = allow_gcra,
-  any_size = true, -- nothing below counts with the number
+  type = 'string', read = read_gcra, name = 'gcra', open = gcra_open, decide = gcra_decide,
+  any_size = true, -- refund and info do not count with the number
+  record = function(s, now, units)
+    if units >= ceil_div(MAX_WINDOW * 1000 - gcra_ahead(s, now), s.interval) then
+      return LONG
+    end
+    s.burst = math.huge
+    local d = gcra_decide(s, now, units, 0)
+    return d[1] < 0 and d[1] or nil
+  end,
+  commit = function(s, key)
+    if s.changed then
+      gcra_write(key, s)
+    end
+    return s.tat
+  end,
+  held = function(s, now, h) return min(h.units, ceil_div(gcra_share(s, now, h), s.interval)) end,
+  give_back = function(s, key, now, h, n)
+    s.tat = s.tat - min(s.interval * n, gcra_share(s, now, h))
+    local ahead = gcra_ahead(s, now)
+    if ahead == 0 then
+      call('DEL', key)
+    else
+      s.expire = now + ceil_div(ahead, 1000)
+      gcra_write(key, s)
+    end
+  end,
   refund = function() return { NO_REFUND, 0, 0 } end,
   info = function(key) return { false, false, false, match(call('GET', key), '^gcra (.*)$') } end,
 }

@@ -1,48 +1,116 @@
--- Holds: units of a log whose number RL.SETTLE corrects, and a string that knows which.
+-- Holds: what terms took, whose numbers RL.SETTLE corrects, as a string that knows how much and where.
 
-local HOLD_NUMBERS = ' (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%-?%d+)'
+local MAX_TERMS = 16
 
--- read_hold returns the state of a hold. What it only hands on stays text.
-local function read_hold(_, text)
-  local texts = { match(text, '^hold' .. HOLD_NUMBERS .. ' open$') }
-  local held = not texts[1]
-  if held then -- 0.1.0 made a run of plain entries
-    texts = { match(text, '^hold' .. HOLD_NUMBERS .. ' held$') }
-  end
-  local settled = not texts[1]
-  if settled then
-    texts = { match(text, '^hold' .. HOLD_NUMBERS .. ' settled (%-?%d+) (%-?%d+) (%-?%d+)$') }
-    if not texts[1] then
-      return nil
-    end
-  end
-  for _, number in ipairs(texts) do
-    if not integer(number) then
+-- Patterns of numbers, and of a term up to the length of its key.
+local NUMBER = ' (%-?%d+)'
+local NUMBERS_3 = NUMBER .. NUMBER .. NUMBER
+local NUMBERS_7 = NUMBERS_3 .. NUMBERS_3 .. NUMBER
+local HOLD_TERM = '^ (%u+)' .. NUMBERS_7 .. NUMBERS_3 .. '()'
+
+-- held_term returns a term of a hold, nil if its numbers are beyond the limiter's bounds: users can write such
+-- strings. texts are its parameter, units, place, window, limit, remaining, reset, counted, excess and released.
+-- What is only handed on stays text. run says that the units are plain entries from the place on.
+local function held_term(name, texts, run)
+  for _, text in ipairs(texts) do
+    if not integer(text) then
       return nil
     end
   end
   local h = {
-    id_length = tonumber(texts[1]), first = tonumber(texts[2]), units = tonumber(texts[3]),
-    window = tonumber(texts[4]), limit = texts[5], remaining = texts[6], reset = texts[7],
-    held = held and not settled, settled = settled,
-    counted = texts[8], excess = texts[9], released = texts[10],
-    begin = match(text, '^(hold[ %-%d]*) %l'),
+    name = name, texts = texts, number = algorithm_named(string.lower(name)), param = tonumber(texts[1]),
+    units = tonumber(texts[2]), place = tonumber(texts[3]), window = tonumber(texts[4]),
+    limit = tonumber(texts[5]),
   }
-  h.last = h.first
-  if h.held then
-    h.last = h.first + (h.units - 1)
-  end
-  if h.units < 1 or h.units >= INEXACT or h.first < MIN_SCORE or h.first >= MAX_SCORE or
-    h.last >= MAX_SCORE or h.window < 1 or h.window >= MAX_WINDOW then
+  h.last = h.place + (run and h.units - 1 or 0)
+  if not h.number or h.units < 1 or h.window < 1 or h.window >= MAX_WINDOW or h.limit < 1 or
+    name == 'LOG' and (h.units >= INEXACT or h.place < MIN_SCORE or h.place >= MAX_SCORE or
+    h.last >= MAX_SCORE) or name == 'BUCKETS' and (h.param < 1 or h.param > MAX_BUCKETS) then
     return nil
   end
   return h
 end
 
--- hold_open returns the state of the hold of an id, nil if there is none, or the reply
--- that refuses the key.
-local function hold_open(key, id_length)
+-- read_old_hold returns the state of a hold that 0.1.0 made.
+local function read_old_hold(text)
+  local texts = { match(text, '^hold' .. NUMBERS_7 .. ' held$') }
+  local settled = not texts[1]
+  if settled then
+    texts = { match(text, '^hold' .. NUMBERS_7 .. ' settled' .. NUMBERS_3 .. '$') }
+  end
+  local id_length = texts[1] and integer(texts[1])
+  if not id_length then
+    return nil
+  end
+  local term = held_term('LOG', {
+    '0', texts[3], texts[2], texts[4], texts[5], texts[6], texts[7], texts[8] or '0', texts[9] or '0',
+    texts[10] or '0',
+  }, not settled)
+  return term and { id_length = id_length, settled = settled, binding = 0, terms = { term } }
+end
+
+-- read_hold returns the state of a hold.
+local function read_hold(_, text)
+  local id_length, state, binding, n, at = match(text, '^hold (%-?%d+) (%l+) (%-?%d+) (%-?%d+)()')
+  if not id_length then
+    return read_old_hold(text)
+  end
+  local h = {
+    id_length = integer(id_length), settled = state == 'settled', binding = integer(binding), terms = {},
+  }
+  n = integer(n)
+  if not h.id_length or not h.binding or not n or not h.settled and state ~= 'open' or n < 1 or
+    n > MAX_TERMS or h.binding < 0 or h.binding >= n then
+    return nil
+  end
+  for i = 1, n do
+    local texts = { match(text, HOLD_TERM, at) }
+    at = table.remove(texts)
+    local term = at and held_term(table.remove(texts, 1), texts)
+    if not term then
+      return nil
+    elseif i > 1 then
+      local length, from = match(text, '^ (%d+):()', at)
+      length = length and integer(length)
+      if not length or from + length - 1 > #text then
+        return nil
+      end
+      term.key, at = string.sub(text, from, from + length - 1), from + length
+    end
+    h.terms[i] = term
+  end
+  if at <= #text then
+    return nil
+  end
+  return h
+end
+
+-- hold_text returns what read_hold reads.
+local function hold_text(h)
+  local parts = {
+    format('hold %.0f %s %.0f %.0f', h.id_length, h.settled and 'settled' or 'open', h.binding, #h.terms),
+  }
+  for i, term in ipairs(h.terms) do
+    parts[#parts + 1] = term.name .. ' ' .. table.concat(term.texts, ' ')
+    if i > 1 then
+      parts[#parts + 1] = #term.key .. ':' .. term.key
+    end
+  end
+  return table.concat(parts, ' ')
+end
+
+-- hold_open returns the state of the hold of an id over keys, the last of which is the hold's, nil if there is
+-- none, or the reply that refuses it. Holds of 0.1.0 have another key, which a cluster may have elsewhere.
+local function hold_open(keys, id)
+  local key = keys[#keys]
   local text = try('GET', key)
+  if not text and not find(keys[1], '[{}]') then
+    key = keys[1] .. ':hold:' .. id
+    text = try('GET', key)
+    if text and type(text) ~= 'string' and not find(text.err, 'WRONGTYPE', 1, true) then
+      text = nil
+    end
+  end
   if not text then
     return nil
   elseif type(text) ~= 'string' then
@@ -50,71 +118,21 @@ local function hold_open(key, id_length)
     return nil, { FOREIGN, 0, 0 }
   end
   local h = read_hold(key, text)
-  if not h or h.id_length ~= id_length then
+  if not h or h.id_length ~= #id then
     return nil, { FOREIGN_HOLD, 0, 0 }
+  elseif #h.terms ~= #keys - 1 then
+    return nil, { HOLD_KEYS, 0, 0 }
   end
-  return h
-end
-
--- key, hold's key; limit, window, estimate, milliseconds, length of the id.
-local function reserve(keys, args)
-  local now, id_length = now_ms(), tonumber(args[5])
-  local h, refusal = hold_open(keys[2], id_length)
-  if refusal then
-    return refusal
-  elseif h then
-    return { h.units, h.limit, h.remaining, 0, h.reset }
-  end
-  local k
-  k, refusal = log_open(keys[1], now, quotas_of(args, 1, 1))
-  if refusal then
-    return refusal
-  end
-  local d = log_decide(k, now, tonumber(args[3]), 0)
-  log_commit(k)
-  if d[1] > 0 then
-    call('SET', keys[2], format('hold %.0f %.0f %.0f %s %.0f %.0f %.0f open', id_length, k.first, d[1],
-      args[2], d[2], d[3], d[5]), 'PXAT', now + tonumber(args[4]))
-  end
-  return d
-end
-
--- key, hold's key; actual units, length of the id.
--- The reply is 0, the units that count, the excess and the units released, or empty without a hold.
-local function settle(keys, args)
-  local now, actual = now_ms(), tonumber(args[1])
-  local h, refusal = hold_open(keys[2], tonumber(args[2]))
-  if refusal then
-    return refusal
-  elseif not h then
-    return {}
-  elseif h.settled then
-    return { 0, h.counted, h.excess, h.released }
-  end
-  local k
-  k, refusal = log_open(keys[1], now, { { limit = 0, window = h.window } })
-  if refusal then
-    return refusal
-  end
-  local excess = max(actual - h.units, 0)
-  local held, released = log_held(k, h.first, h.last), 0
-  if actual < h.units then
-    released = log_remove(k, h.units - actual, h.first, h.last)
-  end
-  -- Others may have added units to the entry, and RL.REFUND may have taken some.
-  local counted = min(held - released, h.units - released) + excess
-  if excess > 0 then
-    local code = log_record(k, excess)
-    if code then
-      return { code, 0, 0 }
+  for i = 2, #h.terms do
+    if h.terms[i].key ~= keys[i] then
+      return nil, { HOLD_KEYS, 0, 0 }
     end
-    log_commit(k)
   end
-  call('SET', keys[2], format('%s settled %.0f %.0f %.0f', h.begin, counted, excess, released), 'KEEPTTL')
-  return { 0, counted, excess, released }
+  h.key = key
+  return h
 end
 
 algorithms[#algorithms + 1] = {
   type = 'string', read = read_hold,
-  info = function(_, _, h) return { h.units, false, false } end,
+  info = function(_, _, h) return { h.terms[1].texts[2], false, false } end,
 }

@@ -11,17 +11,17 @@ local function is_leases(key)
   return last == at and last < MIN_SCORE and call('ZCOUNT', key, '-inf', '(100000000000') == 0
 end
 
--- leases_open returns the leases of a key, or the reply that refuses it.
-local function leases_open(key, now)
+-- leases_open returns the leases of a key, or the reply that refuses it. A call without a term has none.
+local function leases_open(key, now, t)
   local kind = type_of(key)
   if kind == 'none' then
-    return { key = key, now = now, size = 0, expired = 0 }
+    return { key = key, now = now, size = 0, expired = 0, term = t }
   elseif kind ~= 'zset' or not is_leases(key) then
     return nil, wrong_state(key)
   end
   return {
     key = key, now = now, size = call('ZCARD', key), expired = call('ZCOUNT', key, '-inf', now),
-    expire = expiry(key),
+    expire = expiry(key), term = t,
   }
 end
 
@@ -49,6 +49,46 @@ local function leases_grant(k, id, lease)
   leases_commit(k)
 end
 
+local function leases_release(k, id)
+  call('ZREM', k.key, id)
+  leases_commit(k)
+end
+
+-- leases_wait returns the milliseconds until fewer than a number of slots are in use, -1 if that is 0.
+local function leases_wait(k, most)
+  local excess = leases_active(k) - most
+  if most == 0 then
+    return -1
+  elseif excess < 0 then
+    return 0
+  end
+  local rank = k.expired + excess
+  return tonumber(call('ZRANGE', k.key, rank, rank, 'WITHSCORES')[2]) - k.now
+end
+
+local function leases_admit(k, id, most)
+  return most > 0 and (leases_active(k) < most or leases_hold(k, id))
+end
+
+local function leases_decide(k, now, _, flags)
+  local t, active, last, retry, allowed = k.term, leases_active(k), now, 0, 0
+  if active > 0 then
+    last = k.expire
+  end
+  if not leases_admit(k, t.id, t.limit) then
+    retry = leases_wait(k, t.limit)
+  else
+    allowed = 1
+    if not has(flags, PEEK) then
+      k.taken, last = true, max(last, now + t.window)
+      if not leases_hold(k, t.id) then
+        active = active + 1
+      end
+    end
+  end
+  return { allowed, t.limit, max(0, t.limit - active), retry, last - now, 0, active, t.window }
+end
+
 -- key; most slots, milliseconds, id. The reply is 1 or 0, the slots in use and the wait.
 local function acquire(keys, args)
   local most, id = tonumber(args[1]), args[3]
@@ -57,18 +97,11 @@ local function acquire(keys, args)
     return refusal
   end
   local granted = 0
-  if most > 0 and (leases_active(k) < most or leases_hold(k, id)) then
+  if leases_admit(k, id, most) then
     granted = 1
     leases_grant(k, id, tonumber(args[2]))
   end
-  local excess, wait = leases_active(k) - most, 0
-  if most == 0 then
-    wait = -1
-  elseif excess >= 0 then
-    local rank = k.expired + excess
-    wait = tonumber(call('ZRANGE', k.key, rank, rank, 'WITHSCORES')[2]) - k.now
-  end
-  return { granted, leases_active(k), wait }
+  return { granted, leases_active(k), leases_wait(k, most) }
 end
 
 -- key; milliseconds, id.
@@ -91,13 +124,20 @@ local function release(keys, args)
   elseif not leases_hold(k, args[1]) then
     return { 0 }
   end
-  call('ZREM', k.key, args[1])
-  leases_commit(k)
+  leases_release(k, args[1])
   return { 1 }
 end
 
 algorithms[#algorithms + 1] = {
-  type = 'zset', read = is_leases,
+  type = 'zset', read = is_leases, name = 'leases', open = leases_open, decide = leases_decide,
+  commit = function(k)
+    if k.taken then
+      leases_grant(k, k.term.id, k.term.window)
+    end
+    return k.now + k.term.window
+  end,
+  held = function(k) return leases_hold(k, k.term.id) and 1 or 0 end, -- nothing is recorded of slots
+  give_back = function(k) leases_release(k, k.term.id) end,
   info = function(key, now)
     return { call('ZCARD', key) - call('ZCOUNT', key, '-inf', now), false, false }
   end,

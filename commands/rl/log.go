@@ -14,16 +14,9 @@ import (
 // store/zset/weights.go.
 var logAlgorithm = algorithm{
 	name: "LOG", redisType: "zset", hasType: isZSet, foreignError: errForeignSet,
-	hasState: func(_ *commands.Ctx, n *store.Node) bool { return isUnitLog(store.ZSetOf(n)) },
-	open:     openLog,
-	validate: func(t *term) error { return limiter.Validate(t.quotas[:t.n], t.Call) },
-	functionArgs: func(l *LimitCall) []int64 {
-		args := []int64{int64(len(l.Quotas))}
-		for _, q := range l.Quotas {
-			args = append(args, q.Limit, q.WindowMs)
-		}
-		return args
-	},
+	hasState:   func(_ *commands.Ctx, n *store.Node) bool { return isUnitLog(store.ZSetOf(n)) },
+	open:       openLog,
+	validate:   func(t *term) error { return limiter.Validate(t.quotas[:t.n], t.Call) },
 	multiQuota: true,
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		set := store.ZSetOf(n)

@@ -205,7 +205,7 @@ end
 
 -- log_record counts units without checking a limit. It returns the code of a reply if it
 -- could not.
-local function log_record(k, units)
+local function log_record(k, _, units)
   local score, code = log_place(k, units)
   if not score then
     return code
@@ -232,15 +232,7 @@ local function log_decide(k, _, cost, flags)
     if leave > 0 then
       wait = log_wait(k, log_unit(k, q.window, leave), q.window)
     end
-    local binds = not binding
-    if binds then
-      -- the first one
-    elseif wait ~= retry then
-      binds = retry >= 0 and (wait < 0 or wait > retry)
-    else
-      binds = r < remaining
-    end
-    if binds then
+    if not binding or binds(wait, r, retry, remaining) then
       allowed, remaining, retry, used, binding = a, r, wait, u, q
     end
   end
@@ -253,7 +245,7 @@ local function log_decide(k, _, cost, flags)
     if peek then
       _, code = log_place(k, allowed)
     else
-      code = log_record(k, allowed)
+      code = log_record(k, k.now, allowed)
     end
     if code then
       return { code, 0, 0, 0, 0, 0, 0, 0 }
@@ -273,7 +265,8 @@ end
 
 local function weighted_member(score, units) return format('%.0f:%.0f', score, units) end
 
--- log_commit writes what the callers were granted. There are never as many as CHUNK.
+-- log_commit writes what the callers were granted. There are never as many as CHUNK. It returns the first
+-- score.
 local function log_commit(k)
   if k.pending == 0 then
     return
@@ -299,6 +292,7 @@ local function log_commit(k)
   if emptied or k.expire ~= k.old_expire then
     call('PEXPIREAT', key, k.expire)
   end
+  return k.first
 end
 
 -- log_from returns a score, or the first that still counts for some window if that is above.
@@ -354,71 +348,12 @@ local function log_remove(k, n, first, last)
   return removed
 end
 
--- quotas_of reads n pairs of limit and window from args.
-local function quotas_of(args, first, n)
-  local quotas = {}
-  for i = 1, n do
-    quotas[i] = { limit = tonumber(args[first]), window = tonumber(args[first + 1]) }
-    first = first + 2
-  end
-  return quotas
-end
-
--- key; number of windows, limit, window ..., then cost, options for each caller.
-local function allow_log(keys, args)
-  local n = tonumber(args[1])
-  local k, refusal = log_open(keys[1], now_ms(), quotas_of(args, 2, n))
-  if refusal then
-    return refusal
-  end
-  local reply = callers(args, 2 * n + 2, log_decide, k, k.now)
-  log_commit(k)
-  return reply
-end
-
--- keys; cost, options, limit, window for each key.
-local function mallow(keys, args)
-  local now, cost, flags = now_ms(), tonumber(args[1]), tonumber(args[2])
-  local peek = has(flags, PEEK)
-  local logs, binding, index = {}, nil, 0
-  for i, key in ipairs(keys) do
-    local k, refusal = log_open(key, now, quotas_of(args, 2 * i + 1, 1))
-    if refusal then
-      return refusal
-    end
-    local d = log_decide(k, now, cost, PEEK)
-    if d[1] < 0 then
-      return { d[1], 0, 0 }
-    end
-    local binds = not binding
-    if binds then
-      -- the first one
-    elseif d[4] ~= binding[4] then
-      binds = binding[4] >= 0 and (d[4] < 0 or d[4] > binding[4])
-    else
-      binds = d[3] < binding[3]
-    end
-    if binds then
-      binding, index = d, i
-    end
-    logs[i] = k
-  end
-  if binding[1] > 0 and not peek then
-    for i, k in ipairs(logs) do
-      local d = log_decide(k, now, cost, 0)
-      log_commit(k)
-      if i == index then
-        binding = d
-      end
-    end
-  end
-  binding[9] = index
-  return binding
-end
-
 algorithms[#algorithms + 1] = {
   type = 'zset', read = function(key) return log_end(key, 0) and log_end(key, -1) end,
-  name = 'log', allow = allow_log,
+  name = 'log', decide = log_decide, record = log_record, commit = log_commit,
+  open = function(key, now, t) return log_open(key, now, t.quotas or { t }) end,
+  held = function(k, _, h) return log_held(k, h.place, h.last) end,
+  give_back = function(k, _, _, h, n) log_remove(k, n, h.place, h.last) end,
   refund = function(key, now, n)
     local k, refusal = log_open(key, now, {})
     return refusal or { log_remove(k, n, MIN_SCORE, MAX_SCORE - 1) }

@@ -25,13 +25,3 @@ func LuaSource() string {
 func LuaFunctions() []string {
 	return algoNames(func(a *algorithm) string { return strings.ToLower(a.name) })
 }
-
-// Function returns the name of the Lua function for a call of RL.ALLOW or CL.THROTTLE, and its arguments
-// before the cost and the options of callers.
-func (l *LimitCall) Function() (name string, args []int64) {
-	return strings.ToLower(l.Algorithm), l.algorithm.functionArgs(l)
-}
-
-func limitAndWindow(l *LimitCall) []int64 {
-	return []int64{l.Quotas[0].Limit, l.Quotas[0].WindowMs}
-}

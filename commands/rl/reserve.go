@@ -397,19 +397,9 @@ func parseActual(arg []byte) (actual int64, refusal resp.Value) {
 // The reply is an array with the two integers of RL.SETTLE for each key, or 0 if the id has no hold. Slots end, and
 // have the integers 0 and 0.
 func rlMSettle(c *commands.Ctx) resp.Value {
-	keys, id, refusal := parseMany(c)
+	keys, id, actuals, refusal := parseMSettle(c)
 	if refusal.IsError() {
 		return refusal
-	}
-	args := c.Args[3+len(keys):]
-	if len(args) != len(keys) {
-		return wrongActuals(len(keys), len(args))
-	}
-	var actuals [maxTerms]int64
-	for i, arg := range args {
-		if actuals[i], refusal = parseActual(arg); refusal.IsError() {
-			return refusal
-		}
 	}
 	terms, refusal := settleHold(c, keys, id, actuals[:len(keys)])
 	switch {
@@ -424,6 +414,22 @@ func rlMSettle(c *commands.Ctx) resp.Value {
 		reply = append(reply, resp.Array(pair...))
 	}
 	return resp.Array(reply...)
+}
+
+func parseMSettle(c *commands.Ctx) (keys [][]byte, id []byte, actuals [maxTerms]int64, refusal resp.Value) {
+	if keys, id, refusal = parseMany(c); refusal.IsError() {
+		return nil, nil, actuals, refusal
+	}
+	args := c.Args[3+len(keys):]
+	if len(args) != len(keys) {
+		return nil, nil, actuals, wrongActuals(len(keys), len(args))
+	}
+	for i, arg := range args {
+		if actuals[i], refusal = parseActual(arg); refusal.IsError() {
+			return nil, nil, actuals, refusal
+		}
+	}
+	return keys, id, actuals, resp.None
 }
 
 // parseMany returns the keys and the id of RL.MSETTLE and RL.MCANCEL.
@@ -460,12 +466,9 @@ func rlCancel(c *commands.Ctx) resp.Value {
 //
 // The reply is an array with the units released of each key, 1 for a slot, or 0 if the id has no hold.
 func rlMCancel(c *commands.Ctx) resp.Value {
-	keys, id, refusal := parseMany(c)
-	switch {
-	case refusal.IsError():
+	keys, id, refusal := parseMCancel(c)
+	if refusal.IsError() {
 		return refusal
-	case len(c.Args) != 3+len(keys):
-		return commands.WrongArity(c.Cmd)
 	}
 	var none [maxTerms]int64
 	terms, refusal := settleHold(c, keys, id, none[:len(keys)])
@@ -480,6 +483,14 @@ func rlMCancel(c *commands.Ctx) resp.Value {
 		reply = append(reply, resp.Int(terms[i].released))
 	}
 	return resp.Array(reply...)
+}
+
+func parseMCancel(c *commands.Ctx) (keys [][]byte, id []byte, refusal resp.Value) {
+	keys, id, refusal = parseMany(c)
+	if !refusal.IsError() && len(c.Args) != 3+len(keys) {
+		refusal = commands.WrongArity(c.Cmd)
+	}
+	return keys, id, refusal
 }
 
 // settleHold settles the hold of an id and returns its terms, nil if it has none. A hold that is already settled

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
@@ -144,30 +145,65 @@ func (k *Call) decision(function string, args ...[]byte) {
 
 // allow prepares a call of RL.ALLOW or CL.THROTTLE.
 func (k *Call) allow() resp.Value {
-	function, numbers := k.limit.Function()
-	args := make([][]byte, len(numbers))
-	for i, n := range numbers {
-		if n >= inexact {
-			return errLimit
-		}
-		args[i] = number(n)
+	t := &k.limit.Terms[0]
+	args, refusal := appendTerm(make([][]byte, 0, 2+2*len(t.Quotas)), t)
+	if !refusal.IsError() {
+		k.decision(strings.ToLower(t.Algorithm), args...)
 	}
-	k.decision(function, args...)
+	return refusal
+}
+
+// appendTerm appends the words of a term; see quotas_of in terms.lua.
+func appendTerm(words [][]byte, t *rl.LimitTerm) (_ [][]byte, refusal resp.Value) {
+	words = append(words, number(int64(len(t.Quotas))))
+	for _, q := range t.Quotas {
+		if q.Limit >= inexact && !t.AnyLimit {
+			return nil, errLimit
+		}
+		words = append(words, number(q.Limit), number(q.WindowMs))
+	}
+	return append(words, number(t.Param)), resp.None
+}
+
+// joint prepares a call of a function that decides a term for each key. words are behind its options and the id.
+func (k *Call) joint(function string, words ...[]byte) (refusal resp.Value) {
+	k.function = function
+	options := int64(0)
+	if k.limit.Peek {
+		options |= optionPeek
+	}
+	if k.limit.Full {
+		options |= optionFull
+	}
+	k.args = append(make([][]byte, 0, 3+6*len(k.limit.Terms)), number(options), k.limit.ID)
+	k.args = append(k.args, words...)
+	for i := range k.limit.Terms {
+		t := &k.limit.Terms[i]
+		k.args = append(k.args, algorithmNumbers[t.Algorithm], count(t.Cost))
+		if k.args, refusal = appendTerm(k.args, t); refusal.IsError() {
+			return refusal
+		}
+	}
 	return resp.None
 }
 
+// algorithmNumbers are the algorithms' numbers in the functions, by name.
+var algorithmNumbers = func() map[string][]byte {
+	numbers := make(map[string][]byte)
+	for i, name := range rl.LimitAlgorithms() {
+		numbers[name] = number(int64(i + 1))
+	}
+	return numbers
+}()
+
 // mallow prepares a call of RL.MALLOW.
-func (k *Call) mallow() {
-	k.function, k.peekable, k.peek = "mallow", true, k.limit.Peek
-	options := int64(0)
-	if k.peek {
-		options = optionPeek
-	}
-	k.args = [][]byte{number(min(k.limit.Cost, inexact)), number(options)}
-	for _, q := range k.limit.Quotas {
-		k.args = append(k.args, number(q.Limit), number(q.WindowMs))
-	}
+func (k *Call) mallow() resp.Value {
+	k.peekable, k.peek = true, k.limit.Peek
+	return k.joint("mallow")
 }
+
+// reserve prepares a call of RL.RESERVE or RL.MRESERVE.
+func (k *Call) reserve() resp.Value { return k.joint("reserve", number(k.limit.DurationMs)) }
 
 // increx prepares a call of INCREX.
 func (k *Call) increx() resp.Value {

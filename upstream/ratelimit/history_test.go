@@ -3,13 +3,23 @@ package ratelimit_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 )
 
-// modelKeys are the keys of a history, one for each algorithm, and their holds.
-var modelKeys = []string{
-	"log", "log2", "fixed", "gcra", "buckets", "counter", "leases", "number", "log:hold:a", "log:hold:b",
-	"log2:hold:a", "times",
-}
+// termKeys are the keys of a history for each algorithm.
+var termKeys = []string{"log", "log2", "fixed", "gcra", "buckets", "counter", "leases"}
+
+// holdKeys are those of its holds, the first three as 0.1.0 named them.
+var holdKeys = func() []string {
+	keys := []string{"log:hold:a", "log:hold:b", "log2:hold:a"}
+	for _, key := range termKeys {
+		keys = append(keys, key+":hold:{"+key+"}:a", key+":hold:{"+key+"}:b")
+	}
+	return keys
+}()
+
+var modelKeys = slices.Concat(termKeys, []string{"number", "times"}, holdKeys)
 
 // A history is random calls. Its clock moves forwards, and now and then back.
 type history struct {
@@ -17,13 +27,24 @@ type history struct {
 	nowMs   int64
 	last    string // the last command
 	byHands int
+	// latestMs is the latest instant at which there may be entries.
+	latestMs int64
+	held     [][]string // keys of the last calls that made a hold
 }
 
 func (h *history) key(usual string) string {
 	if h.r.IntN(12) == 0 {
-		return modelKeys[h.r.IntN(len(modelKeys))]
+		return h.any()
 	}
 	return usual
+}
+
+// any returns a key, of a hold only in some cases.
+func (h *history) any() string {
+	if h.r.IntN(4) == 0 {
+		return h.pick(holdKeys...)
+	}
+	return h.pick(modelKeys[:len(termKeys)+2]...)
 }
 
 func (h *history) pick(words ...string) string { return words[h.r.IntN(len(words))] }
@@ -87,6 +108,90 @@ func (h *history) caller() string {
 	return h.cost() + h.some(0.2, "ATMOST") + h.some(0.2, "PEEK") + h.some(0.3, "FULL")
 }
 
+// asked returns a limit and a window under an algorithm for a key, whose state others name too.
+func (h *history) asked(key string) (quota, algo string) {
+	switch key {
+	case "fixed":
+		return h.largeQuota(), " ALGO FIXED"
+	case "gcra":
+		return h.quota(), " ALGO GCRA " + fmt.Sprint(h.r.IntN(10))
+	case "buckets":
+		return h.largeQuota(), " ALGO BUCKETS 10"
+	case "counter":
+		return h.largeQuota(), " ALGO COUNTER"
+	}
+	return h.quota(), ""
+}
+
+// term returns a term for a key.
+func (h *history) term(key string) string {
+	if key == "leases" || h.r.IntN(20) == 0 {
+		return " TERM SLOTS " + h.pick("0", "1", "2", "2", "3") + " LEASE " + h.pick("10", "60", "1s")
+	}
+	quota, algo := h.asked(key)
+	if algo == "" && h.r.IntN(3) == 0 {
+		quota += " " + h.quota()
+	}
+	return " TERM " + quota + algo + h.some(0.4, "COST "+h.pick("1", "2", "3", "6", "9223372036854775807"))
+}
+
+// terms returns the beginning of a call with terms, and its keys.
+func (h *history) terms() (line string, keys []string) {
+	for _, i := range h.r.Perm(len(termKeys))[:1+h.r.IntN(3)] {
+		keys = append(keys, termKeys[i])
+	}
+	if h.r.IntN(20) == 0 {
+		keys = append(keys, h.pick(holdKeys...))
+	}
+	line = fmt.Sprint(len(keys), " ", strings.Join(keys, " "))
+	for _, key := range keys {
+		line += h.term(key)
+	}
+	return line, keys
+}
+
+// actual returns an actual cost.
+func (h *history) actual() string {
+	if h.r.IntN(40) == 0 {
+		return h.pick("9223372036854775807", "9007199254740991")
+	}
+	return h.pick("0", "1", "2", "3", "7", "2000000")
+}
+
+// end returns a call that settles or cancels one of the last holds.
+func (h *history) end() string {
+	if len(h.held) == 0 {
+		return "RL.CANCEL log a"
+	}
+	keys, id := h.held[h.r.IntN(len(h.held))], h.pick("a", "b")
+	if h.r.IntN(10) == 0 {
+		keys = slices.Clone(keys)
+		keys[len(keys)-1] = h.pick(termKeys...)
+	}
+	if len(keys) == 1 && h.r.IntN(2) == 0 {
+		return h.pick("RL.CANCEL "+keys[0]+" "+id, "RL.SETTLE "+keys[0]+" "+id+" "+h.actual())
+	}
+	line := fmt.Sprint(len(keys), " ", strings.Join(keys, " "), " ", id)
+	if h.r.IntN(2) == 0 {
+		return "RL.MCANCEL " + line
+	}
+	for range keys {
+		line += " " + h.actual()
+	}
+	return "RL.MSETTLE " + line
+}
+
+// joint returns a call with terms.
+func (h *history) joint() string {
+	line, keys := h.terms()
+	if h.r.IntN(3) == 0 {
+		return "RL.MALLOW " + line + h.some(0.2, "PEEK") + h.some(0.4, "FULL") +
+			h.some(map[bool]float64{true: 1}[strings.Contains(line, "SLOTS")], "ID "+h.pick("a", "b", "c"))
+	}
+	h.held = append(h.held[max(0, len(h.held)-3):], keys)
+	return "RL.MRESERVE " + line + " HOLD " + h.pick("10", "60", "1s") + " ID " + h.pick("a", "b") + h.some(0.3, "FULL")
+}
+
 // rateLimit returns a command, often the last one again.
 func (h *history) rateLimit() string {
 	if h.last == "" || h.r.IntN(4) > 0 {
@@ -97,7 +202,11 @@ func (h *history) rateLimit() string {
 
 func (h *history) command() string {
 	log, id := h.key(h.pick("log", "log2", "log", "log2", "times")), h.pick("a", "b")
-	switch h.r.IntN(18) {
+	switch h.r.IntN(26) {
+	case 18, 19, 20:
+		return h.joint()
+	case 21, 22, 23, 24:
+		return h.end()
 	case 16:
 		return "RL.ADOPT " + h.pick("times", "times", "log", h.pick(modelKeys...)) +
 			h.some(0.5, "BACK "+h.pick("s", "ms", "us", "ns"))
@@ -111,17 +220,20 @@ func (h *history) command() string {
 		return fmt.Sprint("RL.MALLOW 2 ", first, " ", h.quota(), " ", second, " ", h.quota(),
 			h.some(0.4, "COST "+h.pick("0", "2", "5")), h.some(0.2, "PEEK"))
 	case 6:
-		return fmt.Sprint("RL.REFUND ", h.key(h.pick(modelKeys[:6]...)), " ",
+		return fmt.Sprint("RL.REFUND ", h.key(h.pick(termKeys[:6]...)), " ",
 			h.pick("0", "1", "2", "7", "9223372036854775807"))
 	case 7:
 		return "RL.RESET " + h.key("new") + h.some(0.5, h.pick(modelKeys...))
 	case 8:
 		return "RL.INFO " + h.pick(modelKeys...)
 	case 9:
-		return fmt.Sprint("RL.RESERVE ", log, " ", h.quota(), " ", 1+h.r.IntN(5), " HOLD ",
-			h.pick("10", "60", "1s"), " ID ", id)
+		key := h.pick(log, log, h.pick(termKeys[:6]...))
+		quota, algo := h.asked(key)
+		h.held = append(h.held[max(0, len(h.held)-3):], []string{key})
+		return fmt.Sprint("RL.RESERVE ", key, " ", quota, " ", 1+h.r.IntN(5), " HOLD ",
+			h.pick("10", "60", "1s"), " ID ", id, algo)
 	case 10:
-		return fmt.Sprint("RL.SETTLE ", log, " ", id, " ", h.pick("0", "1", "2", "3", "7", "2000000"))
+		return fmt.Sprint("RL.SETTLE ", log, " ", id, " ", h.actual())
 	case 11:
 		return fmt.Sprint("RL.CANCEL ", log, " ", id)
 	case 12, 17:
@@ -150,8 +262,10 @@ func (h *history) increx() string {
 
 // byHand returns a command of Redis that changes a key.
 func (h *history) byHand() string {
-	key := h.pick(modelKeys...)
-	switch h.r.IntN(11) {
+	key := h.any()
+	switch h.r.IntN(12) {
+	case 11:
+		return h.holdByHand()
 	case 9:
 		return fmt.Sprintf("ZADD times %d%s %x", (h.nowMs-int64(h.r.IntN(90)))/1000,
 			h.pick("", "", ".25"), h.r.IntN(9))
@@ -174,8 +288,9 @@ func (h *history) byHand() string {
 	case 4:
 		// In the form of an entry and in order: anything else makes the key no log.
 		h.byHands++
+		h.latestMs += int64(h.r.IntN(3))
 		return fmt.Sprintf("ZADD %s %[2]d%03[3]d %[2]d%03[3]d:%[4]d", h.pick("log", "log2"),
-			h.nowMs+int64(h.r.IntN(3)), 900+h.byHands%100, 1+h.r.IntN(4))
+			h.latestMs, 900+h.byHands%100, 1+h.r.IntN(4))
 	case 5:
 		return "ZREMRANGEBYRANK " + h.pick("log", "log2", "leases") + h.pick(" 0 0", " -1 -1")
 	case 6:
@@ -185,6 +300,36 @@ func (h *history) byHand() string {
 		return h.pick("HDEL buckets more", "ZADD leases 1700000000500 z", "ZADD leases 5 z", "DEL buckets")
 	}
 	return "PEXPIREAT leases " + fmt.Sprint(h.nowMs+int64(h.r.IntN(100)))
+}
+
+// holdByHand sets a hold that 0.1.0 may have made, or one that looks so, or like one of today.
+func (h *history) holdByHand() string {
+	place := (h.nowMs-int64(h.r.IntN(3)))*1000 + int64(h.r.IntN(2))
+	if h.r.IntN(2) == 0 {
+		return fmt.Sprintf(`SET %s "hold 1 %d %d 100 10 %d 100 %s" PX 500`, h.pick(holdKeys[:3]...), place,
+			1+h.r.IntN(4), h.r.IntN(9), h.pick("held", "held", "held", "settled 1 0 1"))
+	}
+	slice := h.nowMs - h.nowMs%100 + int64(100*h.r.IntN(2))
+	text := h.pick(
+		fmt.Sprintf("LOG 0 %d %d 100 10 8 100 0 0 0", 1+h.r.IntN(4), place),
+		fmt.Sprintf("FIXED 0 2 %d 100 10 8 100 0 0 0", slice),
+		fmt.Sprintf("COUNTER 0 2 %d 100 10 8 100 0 0 0", slice),
+		fmt.Sprintf("GCRA 5 2 %d 100 10 8 100 0 0 0", place+int64(h.r.IntN(60))*1000),
+		fmt.Sprintf("BUCKETS 10 2 %d 100 10 8 100 0 0 0", slice-slice%10),
+		fmt.Sprintf("LEASES 0 1 %d 100 10 8 100 0 0 0", h.nowMs+60),
+		"GCRA 5 2 9223372036854775807 100 9223372036854775807 8 100 0 0 0",
+		"HOLD 0 2 5 100 10 8 100 0 0 0", "log 0 2 5 100 10 8 100 0 0 0", "LOG 0 2 5 100 10 8 100 0 0 0",
+		"BUCKETS 0 2 5 100 10 8 100 0 0 0", "FIXED 0 0 5 100 10 8 100 0 0 0", "FIXED 0 1 5 0 10 8 100 0 0 0",
+		"FIXED 0 1 5 100 0 8 100 0 0 0", "FIXED 0 1 5 100 1 8 100 0 0", "FIXED 0 1 5 100 1 8 100 0 0 07",
+	)
+	second := "LOG 0 2 1700000000000000 100 10 8 100 0 0 0"
+	text = h.pick(
+		"0 1 "+text, "0 1 "+text, "0 1 "+text, "0 1 "+text, "1 1 "+text, "0 1 "+text+" ", "0 1 "+text+" 3:log", "0 2 "+text,
+		"0 2 "+text+" "+second+" 4:log2", "1 2 "+text+" "+second+" 4:log2", "0 2 "+text+" "+second+" 3:log2",
+		"0 2 "+text+" "+second+" 5:log2", "0 2 "+text+" "+second+" 04:log2", "-1 1 "+text, "0 0 "+text, "0 17 "+text,
+	)
+	return fmt.Sprintf(`SET %s "hold 1 %s %s" PX 500`, h.pick(holdKeys...),
+		h.pick("open", "open", "open", "open", "settled", "held", "Open"), text)
 }
 
 // move returns the instant of the next step.
@@ -203,5 +348,6 @@ func (h *history) move() int64 {
 			h.nowMs -= int64(h.r.IntN(30))
 		}
 	}
+	h.latestMs = max(h.latestMs, h.nowMs)
 	return h.nowMs
 }

@@ -22,22 +22,19 @@ func init() {
 	kinds = map[string]*kind{
 		"rl.allow":    {zeroPeeks: true, prepare: (*Call).allow, reply: allowReply},
 		"cl.throttle": {prepare: (*Call).allow, reply: allowReply},
-		"rl.mallow": {
-			prepare: func(k *Call) resp.Value {
-				k.mallow()
-				return resp.None
-			},
-			reply: mallowReply,
-		},
-		"rl.reset":  plain("reset", nil, countReply),
-		"rl.refund": plain("refund", refundArgs, countReply),
-		"rl.info":   plain("info", nil, infoReply),
+		"rl.mallow":   {prepare: (*Call).mallow, reply: jointReply},
+		"rl.reserve":  {prepare: (*Call).reserve, reply: jointReply},
+		"rl.mreserve": {prepare: (*Call).reserve, reply: jointReply},
+		"rl.reset":    plain("reset", nil, countReply),
+		"rl.refund":   plain("refund", refundArgs, countReply),
+		"rl.info":     plain("info", nil, infoReply),
 		"rl.adopt": plain("adopt", func(k *Call) [][]byte {
 			return [][]byte{[]byte(k.limit.Unit)}
 		}, countReply),
-		"rl.reserve": plain("reserve", reserveArgs, reserveReply),
-		"rl.settle":  plain("settle", settleArgs, settleReply),
-		"rl.cancel":  plain("settle", settleArgs, cancelReply),
+		"rl.settle":  plain("settle", settleArgs, settled(countedAndExcess, false)),
+		"rl.msettle": plain("settle", settleArgs, settled(countedAndExcess, true)),
+		"rl.cancel":  plain("settle", settleArgs, settled(released, false)),
+		"rl.mcancel": plain("settle", settleArgs, settled(released, true)),
 		"rl.acquire": plain("acquire", func(k *Call) [][]byte {
 			return [][]byte{count(k.limit.Count), number(k.limit.DurationMs), k.limit.ID}
 		}, acquireReply),
@@ -67,29 +64,28 @@ func plain(function string, args func(k *Call) [][]byte, reply replyFunc) *kind 
 
 func refundArgs(k *Call) [][]byte { return [][]byte{count(k.limit.Count)} }
 
-func reserveArgs(k *Call) [][]byte {
-	q := k.limit.Quotas[0]
-	return [][]byte{
-		number(q.Limit), number(q.WindowMs), count(k.limit.Cost), number(k.limit.DurationMs),
-		number(int64(len(k.limit.ID))),
-	}
-}
-
 func settleArgs(k *Call) [][]byte {
-	return [][]byte{count(k.limit.Count), number(int64(len(k.limit.ID)))}
+	args := [][]byte{k.limit.ID}
+	for _, n := range k.limit.Actuals {
+		args = append(args, number(n))
+	}
+	return args
 }
 
-// decisionLen is the number of integers of a decision; see log_decide in commands/rl/log.lua.
-const decisionLen = 8
+// The number of integers of a decision, see states.lua, and of what a call that made a hold has answered.
+const (
+	decisionLen = 8
+	firstLen    = 5
+)
 
-// decisionOf returns the decision in a reply.
-func (k *Call) decisionOf(n []item) (d limiter.Decision) {
+// decisionOf returns the decision about a term in a reply.
+func decisionOf(t *rl.LimitTerm, n []item) (d limiter.Decision) {
 	d = limiter.Decision{
 		Allowed: n[0].n, Limit: n[1].n, Remaining: n[2].n, RetryAfterMs: n[3].n, ResetAfterMs: n[4].n,
 		NextAfterMs: n[5].n, Used: n[6].n, WindowMs: n[7].n,
 	}
 	if d.WindowMs == 0 { // of GCRA
-		d.Limit, d.WindowMs = k.limit.Quotas[0].Limit, k.limit.Quotas[0].WindowMs
+		d.Limit, d.WindowMs = t.Quotas[0].Limit, t.Quotas[0].WindowMs
 	}
 	return d
 }
@@ -99,27 +95,55 @@ func allowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 	if len(n) != decisionLen || !known(n) {
 		return resp.None, false
 	}
-	d := k.decisionOf(n)
+	t := &k.limit.Terms[0]
+	d := decisionOf(t, n)
 	k.decide(&d, 0)
 	switch {
 	case k.kind == kinds["cl.throttle"]:
-		t := d.Throttle(k.limit.Quotas[0].Capacity(k.limit.Param))
-		return rl.ThrottleReply(c, &t), true
+		answer := d.Throttle(t.Quotas[0].Capacity(t.Param))
+		return rl.ThrottleReply(c, &answer), true
 	case k.limit.Full:
 		return rl.FullReply(c, &d, k.limit.Algorithm), true
 	}
 	return rl.DecisionReply(c, &d), true
 }
 
-func mallowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
-	if len(n) != decisionLen+1 || !known(n) || n[decisionLen].n < 1 ||
-		n[decisionLen].n > int64(len(k.keys)) {
+// jointReply returns the reply of a call with a term for each key.
+func jointReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
+	shown := 1
+	if k.limit.Full {
+		shown = len(k.limit.Terms)
+	}
+	last := len(n) - 1
+	if last < 0 || !known(n) || n[last].n < 1 || n[last].n > int64(len(k.limit.Terms)) {
 		return resp.None, false
 	}
-	d := k.decisionOf(n)
-	k.decide(&d, int(n[decisionLen].n)-1)
-	return resp.Array(append(c.Values(6), n[decisionLen].value(), n[0].value(), n[1].value(), n[2].value(),
-		n[3].value(), n[4].value())...), true
+	binding, first := int(n[last].n)-1, 0 // the term of the first decision
+	if shown == 1 {
+		first = binding
+	}
+	decisions := make([]limiter.Decision, shown)
+	switch last {
+	case decisionLen * shown:
+		for i := range decisions {
+			decisions[i] = decisionOf(&k.limit.Terms[first+i], n[decisionLen*i:])
+		}
+		k.decide(&decisions[binding-first], binding)
+	case firstLen * shown:
+		for i := range decisions {
+			five := n[firstLen*i:]
+			decisions[i] = limiter.Decision{
+				Allowed: five[0].n, Limit: five[1].n, Remaining: five[2].n, RetryAfterMs: five[3].n,
+				ResetAfterMs: five[4].n,
+			}
+		}
+	default:
+		return resp.None, false
+	}
+	if k.kind == kinds["rl.reserve"] {
+		return rl.DecisionReply(c, &decisions[0]), true
+	}
+	return rl.JointReply(c, binding, decisions, k.limit.Full), true
 }
 
 func countReply(_ *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
@@ -129,44 +153,34 @@ func countReply(_ *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
 	return n[0].value(), true
 }
 
-func reserveReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
-	if len(n) != 5 && len(n) != decisionLen || !known(n) {
-		return resp.None, false
+// A settlement is what a term of a hold counts, exceeds and has released.
+type settlement = []item
+
+// settled returns the reply of a call about a hold that answers so of each key, or of its only one: 0 if there is no
+// hold.
+func settled(of func(s settlement) resp.Value, several bool) replyFunc {
+	return func(_ *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
+		if len(n) == 0 {
+			return resp.Int(0), true
+		}
+		keys := len(k.limit.Actuals)
+		if len(n) != 1+3*keys || !known(n) {
+			return resp.None, false
+		}
+		if !several {
+			return of(n[1:]), true
+		}
+		reply := make([]resp.Value, keys)
+		for i := range reply {
+			reply[i] = of(n[1+3*i:])
+		}
+		return resp.Array(reply...), true
 	}
-	if len(n) == decisionLen { // otherwise it repeats an earlier reply
-		d := k.decisionOf(n)
-		k.decide(&d, 0)
-	}
-	return values(c, n[:5]), true
 }
 
-// settled returns the units that count, the excess and the units released, nil if there
-// is no hold.
-func settled(n []item) ([]item, bool) {
-	switch {
-	case len(n) == 0:
-		return nil, true
-	case len(n) != 4 || !known(n):
-		return nil, false
-	}
-	return n[1:], true
-}
+func countedAndExcess(s settlement) resp.Value { return resp.Array(s[0].value(), s[1].value()) }
 
-func settleReply(c *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
-	n, ok := settled(n)
-	if n == nil {
-		return resp.Int(0), ok
-	}
-	return values(c, n[:2]), ok
-}
-
-func cancelReply(_ *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
-	n, ok := settled(n)
-	if n == nil {
-		return resp.Int(0), ok
-	}
-	return n[2].value(), ok
-}
+func released(s settlement) resp.Value { return s[2].value() }
 
 func acquireReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 	if len(n) != 3 || !known(n) {

@@ -15,7 +15,7 @@ var sources embed.FS
 
 // parts are the files of the library, in their order: a file uses those before it. "" stands for those of
 // the algorithms.
-var parts = []string{"prelude", "states", "", "keys", "adopt", "increx", "commands"}
+var parts = []string{"prelude", "states", "", "terms", "keys", "adopt", "increx", "commands"}
 
 // functions are the functions of the library; see commands.lua.
 var functions = func() []string {

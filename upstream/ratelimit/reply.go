@@ -57,6 +57,9 @@ const (
 	codeAdoptLarge
 	codeAdoptScores
 	codeEntries
+	codeHoldKeys
+	codeLong
+	codeNamedTwice
 )
 
 var redisTypes = [...]string{"", "zset", "string", "hash"}
@@ -64,7 +67,7 @@ var redisTypes = [...]string{"", "zset", "string", "hash"}
 // Reply returns the command's reply for a function's, which is in RESP2 or RESP3. Errors
 // of the engine are handed on.
 func (k *Call) Reply(c *commands.Ctx, raw []byte) resp.Value {
-	var buf [16]item
+	var buf [32]item
 	n, ok := numbers(buf[:0], raw)
 	switch {
 	case len(raw) > 0 && raw[0] == '-':
@@ -101,32 +104,45 @@ func (k *Call) unexpected() resp.Value {
 		" answered something else than it does")
 }
 
-// refusal returns the error reply for a code and its two numbers.
+// refusal returns the error reply for a code and its two numbers, or more. The fourth of what is about a key's
+// content is the algorithm of the term, if there is one.
 func (k *Call) refusal(n []item) resp.Value {
 	if len(n) < 3 {
 		return k.unexpected()
 	}
-	a, b := n[1].n, n[2].n
+	a, b, names, want := n[1].n, n[2].n, rl.LimitAlgorithms(), k.limit.Algorithm
+	if of := n[3:]; len(of) == 1 && of[0].n >= 1 && of[0].n <= int64(len(names)) {
+		want = names[of[0].n-1]
+	}
 	switch n[0].n {
 	case codeHolds:
-		if names := rl.LimitAlgorithms(); a >= 1 && a <= int64(len(names)) {
-			return rl.HoldsReply(names[a-1], k.limit.Algorithm)
+		if a >= 1 && a <= int64(len(names)) {
+			return rl.HoldsReply(names[a-1], want)
 		}
 	case codeForeign:
 		if a >= 0 && a < int64(len(redisTypes)) {
-			return rl.ForeignReply(redisTypes[a], k.limit.Algorithm)
+			return rl.ForeignReply(redisTypes[a], want)
 		}
 	case codeBucketsDiffer:
-		q := k.limit.Quotas[0]
-		return rl.BucketsReply(a, b, k.limit.Param, limiter.BucketWidth(q.WindowMs, k.limit.Param))
+		if len(n) == 5 {
+			return rl.BucketsReply(a, b, n[3].n, n[4].n)
+		}
 	case codeWindowDiffers:
-		return rl.CounterReply(a, k.limit.Quotas[0].WindowMs)
+		return rl.CounterReply(a, b)
 	case codeClock:
 		return rl.ErrLimitClock
 	case codeLarge:
 		return errLarge
 	case codeForeignHold:
 		return rl.ErrForeignHold
+	case codeHoldKeys:
+		return rl.ErrHoldKeys
+	case codeLong:
+		return rl.ErrLong
+	case codeNamedTwice:
+		if a >= 1 && a <= int64(len(k.keys)) {
+			return rl.NamedTwiceReply(k.keys[a-1])
+		}
 	case codeNoRefund:
 		return rl.ErrNoRefund
 	case codeSum:

@@ -14,8 +14,9 @@ local functions = {
 
 for i = 1, #algorithms do -- while a library is loaded there is no ipairs
   local a = algorithms[i]
-  if a.allow then
-    functions[a.name], functions[a.name .. '_peek'] = { a.allow, WRITE }, { a.allow, READ }
+  if a.refund then
+    local allow = allow_by(a)
+    functions[a.name], functions[a.name .. '_peek'] = { allow, WRITE }, { allow, READ }
   end
 end
 

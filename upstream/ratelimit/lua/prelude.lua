@@ -21,6 +21,7 @@ local MAX_BUCKETS = 1000
 local HOLDS, FOREIGN, BUCKETS_DIFFER, WINDOW_DIFFERS, CLOCK = -101, -102, -103, -104, -105
 local LARGE, FOREIGN_HOLD, NO_REFUND, SUM = -106, -107, -108, -109
 local NOT_INTEGER, OVERFLOW, ADOPT_LARGE, ADOPT_SCORES, ENTRIES = -110, -111, -112, -113, -114
+local HOLD_KEYS, LONG, NAMED_TWICE = -115, -116, -117
 
 -- Bits of a caller's options.
 local ATMOST, PEEK, FULL = 1, 2, 4
@@ -145,6 +146,14 @@ local function measure(capacity, used, cost, flags)
   return cost, remaining, 0, 0
 end
 
+-- binds reports whether an answer with a wait and so much remaining replaces one before it as the binding one.
+local function binds(retry, remaining, retry_before, remaining_before)
+  if retry ~= retry_before then
+    return retry_before >= 0 and (retry < 0 or retry > retry_before)
+  end
+  return remaining < remaining_before
+end
+
 -- grows_after returns how many of the units used must leave before more remains, 0 if
 -- none ever does.
 local function grows_after(limit, used)
@@ -154,9 +163,25 @@ local function grows_after(limit, used)
   return max(1, used - limit + 1)
 end
 
+-- recorder returns the record of an algorithm: decide without a look at the limit.
+local function recorder(decide)
+  return function(s, now, units)
+    s.limit = math.huge
+    local d = decide(s, now, units, 0)
+    if d[1] < 0 then
+      return d[1]
+    elseif is_large(d[7]) then
+      return LARGE
+    end
+  end
+end
+
 -- callers runs decide for each pair of cost and options in args from first on, and
 -- returns their decisions one behind the other.
 local function callers(args, first, decide, state, now)
+  if #args == first + 1 then
+    return decide(state, now, tonumber(args[first]), tonumber(args[first + 1]))
+  end
   local reply, n = {}, 0
   for i = first, #args, 2 do
     for _, number in ipairs(decide(state, now, tonumber(args[i]), tonumber(args[i + 1]))) do
