@@ -57,8 +57,8 @@ var limiterLines = append([]string{
 	"RL.ACQUIRE s 1 LEASE 1m ID a", "RL.ACQUIRE s 1 LEASE 1m ID b", "RL.RENEW s a LEASE 2m",
 	"RL.INFO s", "RL.RELEASE s a",
 	"RL.RESERVE h 9 1m 3 HOLD 1m ID one", "RL.SETTLE h one 1", "RL.RESERVE h 9 1m 3 HOLD 1m ID two",
-	"RL.CANCEL h two", "INCREX i BYINT 2 UBOUND 9 EX 60", "INCREX i", "INCREX i EX 60 ENX",
-	"INCREX i PERSIST",
+	"RL.CANCEL h two", "RL.MRESERVE 1 h TERM 9 1m HOLD 1m ID three", "RL.MSETTLE 1 h three 1",
+	"INCREX i BYINT 2 UBOUND 9 EX 60", "INCREX i", "INCREX i EX 60 ENX", "INCREX i PERSIST",
 }, countedLines...)
 
 // What docs/gateway.md says that the user of a gateway needs for RL.*.
