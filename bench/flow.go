@@ -7,23 +7,31 @@ import (
 	"strings"
 )
 
-// Placeholders in a flow's commands. The first three are rewritten in every request.
+// Placeholders in a flow's commands. The first four are rewritten in every request.
 // They have a fixed width, so that a batch is assembled once and only these bytes
 // change.
 const (
-	keySlot = "{key}" // the key of this request
+	keySlot = "{key}" // the key of this request, or a part of several, as in {{key}}:tokens
 	nowSlot = "{now}" // the client's instant in milliseconds
 	cutSlot = "{cut}" // that instant less the window
+	idSlot  = "{id}"  // a number that no other request of a load has
 
 	limitSlot  = "{limit}"
 	windowSlot = "{window}"  // in milliseconds
 	periodSlot = "{seconds}" // the window in seconds
-	scriptSlot = "{sha}"     // SHA1 of the documents' script
-
-	librarySlot = "{library}" // SHA1 of the libraries' script
-	costsSlot   = "{costs}"   // SHA1 of costScript
-	costSlot    = "{cost}"
+	costSlot   = "{cost}"
 )
+
+// scripts holds the sources by the placeholders of their SHA1.
+var scripts = map[string]string{
+	"{sha}":      script, // the documents'
+	"{library}":  libraryScript,
+	"{costs}":    costScript,
+	"{logs}":     logsScript,
+	"{counters}": countersScript,
+	"{take}":     takeScript,
+	"{correct}":  correctScript,
+}
 
 // A key is "rl:", five digits of the generation, ":" and seven of the number: 16 bytes,
 // like a limiter's key that names a user.
@@ -60,6 +68,7 @@ const (
 	key
 	now
 	cut
+	id
 )
 
 // A request is a step of n flows together, assembled; see batch.
@@ -79,15 +88,16 @@ type batch struct {
 
 // assemble builds the batch of a flow at a pipeline depth.
 func assemble(f flow, pipeline int, q quota) batch {
-	constants := strings.NewReplacer(
+	replaced := []string{
 		limitSlot, strconv.FormatInt(q.limit*max(q.cost, 1), 10),
 		costSlot, strconv.FormatInt(max(q.cost, 1), 10),
-		costsSlot, shaOf(costScript),
 		windowSlot, strconv.FormatInt(q.windowMs, 10),
 		periodSlot, strconv.FormatInt(q.windowMs/1000, 10),
-		scriptSlot, scriptSHA(),
-		librarySlot, shaOf(libraryScript),
-	)
+	}
+	for slot, source := range scripts {
+		replaced = append(replaced, slot, shaOf(source))
+	}
+	constants := strings.NewReplacer(replaced...)
 	b := batch{pipeline: pipeline}
 	for _, s := range f {
 		var one []byte
@@ -96,18 +106,21 @@ func assemble(f flow, pipeline int, q quota) batch {
 			args := strings.Fields(command)
 			one = fmt.Appendf(one, "*%d\r\n", len(args))
 			for _, arg := range args {
-				what := map[string]what{keySlot: key, nowSlot: now, cutSlot: cut}[arg]
+				what, at := map[string]what{nowSlot: now, cutSlot: cut, idSlot: id}[arg], 0
+				if i := strings.Index(arg, keySlot); i >= 0 {
+					what, at = key, i
+				}
 				switch what {
 				case key:
-					arg = keyPrefix + "00000:0000000"
-				case now, cut:
+					arg = strings.Replace(arg, keySlot, keyPrefix+"00000:0000000", 1)
+				case now, cut, id:
 					arg = strings.Repeat("0", msWidth)
 				default:
 					arg = constants.Replace(arg)
 				}
 				one = fmt.Appendf(one, "$%d\r\n", len(arg))
 				if what != fixed {
-					slots = append(slots, slot{len(one), what})
+					slots = append(slots, slot{len(one) + at, what})
 				}
 				one = append(append(one, arg...), "\r\n"...)
 			}
@@ -138,6 +151,8 @@ func (b *batch) fill(keys *picker, t *instant) {
 					copy(at, t.now[:])
 				case cut:
 					copy(at, t.cut[:])
+				case id:
+					digits(at[:msWidth], uint64(keys.count))
 				}
 			}
 		}

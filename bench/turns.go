@@ -186,7 +186,7 @@ const beyond = 20
 // error replies would be fast and worthless. A row that decides gets limit+beyond
 // requests for one key, a millisecond apart, and must admit exactly the limit.
 func (m *measurement) prepare(ctx context.Context, s *side) error {
-	for _, source := range []string{script, libraryScript, costScript} {
+	for _, source := range scripts {
 		if sha, err := s.ask("SCRIPT", "LOAD", source); err != nil {
 			return fmt.Errorf("SCRIPT LOAD: %w", err)
 		} else if sha != shaOf(source) {
