@@ -19,6 +19,7 @@ func TestHints(t *testing.T) {
 		{"RL.ALLOW user:42 100 ", "window [limit window ...] [COST cost]", false},
 		{"RL.ALLOW user:42 100 1m ", "[limit window ...] [COST cost] [ATMOST] [PEEK] [ALGO LOG|FIXED", false},
 		{"RL.RESERVE user:42 ", "limit window estimate HOLD milliseconds ID id", false},
+		{"RL.MSETTLE 2 ", "key [key ...] id actual [actual ...]", false},
 		{"rl.acquire ", "key max LEASE milliseconds ID id", false},
 		{"ZADD ", "key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...]", true},
 		{"set k v ", "[NX|XX] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|", true},

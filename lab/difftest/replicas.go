@@ -559,6 +559,11 @@ var limiterCommands = []string{
 	"RL.ADOPT $key:a BACK ms", "RL.ADOPT $key:a",
 	"RL.RESET $key:a $key:f",
 	"RL.RESERVE $key:h 100 1m $n HOLD 30s ID $id", "RL.SETTLE $key:h $id $n", "RL.CANCEL $key:h $id",
+	"RL.MALLOW 2 $key:a $key:d TERM 5 10s COST $n TERM 20 1m ALGO FIXED FULL",
+	"RL.MALLOW 2 $key:e $key:j TERM 20 1m ALGO COUNTER COST $n TERM SLOTS 3 LEASE 30s ID $id",
+	"RL.MRESERVE 4 $key:m $key:c $key:g $key:j TERM 100 1m COST $n TERM 20 1m ALGO GCRA COST 2 " +
+		"TERM 50 1m ALGO BUCKETS 6 COST $n TERM SLOTS 3 LEASE 30s HOLD 30s ID $id",
+	"RL.MSETTLE 4 $key:m $key:c $key:g $key:j $id $n 1 $n 0", "RL.MCANCEL 4 $key:m $key:c $key:g $key:j $id",
 	"RL.ACQUIRE $key:j $n LEASE 30s ID $id", "RL.RELEASE $key:j $id", "RL.RENEW $key:j $id LEASE 40s",
 	"CL.THROTTLE $key:t 15 30 60 $n", "PEXPIRE $key:a 1000", "SWAPDB 0 1", "MULTI", "EXEC",
 }

@@ -101,9 +101,12 @@ func (w *worker) each(commands ...string) error {
 func limiter(w *worker) error {
 	key := w.key("user:", 2000)
 	id := fmt.Sprintf("%d:%d", w.id, w.round)
+	several := fmt.Sprintf(" 3 requests:%s tokens:%[1]s slots:%[1]s ", key)
 	return w.each("RL.ALLOW "+key+" 10 1s", "RL.ALLOW log:"+key+" 5 2s COST 2", "RL.INFO "+key,
 		"RL.RESERVE held:"+key+" 1000 1s 2 HOLD 500 ID "+id, "RL.SETTLE held:"+key+" "+id+" 1",
-		"RL.ACQUIRE slots:"+key+" 1000 LEASE 500 ID "+id, "RL.RELEASE slots:"+key+" "+id)
+		"RL.ACQUIRE slots:"+key+" 1000 LEASE 500 ID "+id, "RL.RELEASE slots:"+key+" "+id,
+		"RL.MRESERVE"+several+"TERM 1000 1s TERM 9000 2s ALGO FIXED COST 9 TERM SLOTS 1000 LEASE 500 HOLD 500 ID "+id,
+		"RL.MSETTLE"+several+id+" 1 5 0")
 }
 
 func shortKeys(w *worker) error {
