@@ -553,7 +553,7 @@ func (all *replicas) summary(out io.Writer) {
 // limiterCommands are sent to our master, with values for $key, $id and $n.
 var limiterCommands = []string{
 	"RL.ALLOW $key:a $n 10s", "RL.ALLOW $key:a 5 10s COST $n", "RL.ALLOW $key:b 3 1s 10 1m COST $n ATMOST",
-	"RL.ALLOW $key:c 20 1m COST $n ALGO GCRA", "RL.ALLOW $key:d 20 1m COST $n ALGO FIXED",
+	"RL.ALLOW $key:c 20 1m COST $n ALGO GCRA 20", "RL.ALLOW $key:d 20 1m COST $n ALGO FIXED",
 	"RL.ALLOW $key:e 20 1m COST $n ALGO COUNTER",
 	"RL.MALLOW 2 $key:a 5 10s $key:f 10 1m COST $n", "RL.REFUND $key:a $n",
 	"RL.ADOPT $key:a BACK ms", "RL.ADOPT $key:a",
@@ -561,7 +561,7 @@ var limiterCommands = []string{
 	"RL.RESERVE $key:h 100 1m $n HOLD 30s ID $id", "RL.SETTLE $key:h $id $n", "RL.CANCEL $key:h $id",
 	"RL.MALLOW 2 $key:a $key:d TERM 5 10s COST $n TERM 20 1m ALGO FIXED FULL",
 	"RL.MALLOW 2 $key:e $key:j TERM 20 1m ALGO COUNTER COST $n TERM SLOTS 3 LEASE 30s ID $id",
-	"RL.MRESERVE 4 $key:m $key:c $key:g $key:j TERM 100 1m COST $n TERM 20 1m ALGO GCRA COST 2 " +
+	"RL.MRESERVE 4 $key:m $key:c $key:g $key:j TERM 100 1m COST $n TERM 20 1m ALGO GCRA 20 COST 2 " +
 		"TERM 50 1m ALGO BUCKETS 6 COST $n TERM SLOTS 3 LEASE 30s HOLD 30s ID $id",
 	"RL.MSETTLE 4 $key:m $key:c $key:g $key:j $id $n 1 $n 0", "RL.MCANCEL 4 $key:m $key:c $key:g $key:j $id",
 	"RL.ACQUIRE $key:j $n LEASE 30s ID $id", "RL.RELEASE $key:j $id", "RL.RENEW $key:j $id LEASE 40s",

@@ -105,7 +105,8 @@ func limiter(w *worker) error {
 	return w.each("RL.ALLOW "+key+" 10 1s", "RL.ALLOW log:"+key+" 5 2s COST 2", "RL.INFO "+key,
 		"RL.RESERVE held:"+key+" 1000 1s 2 HOLD 500 ID "+id, "RL.SETTLE held:"+key+" "+id+" 1",
 		"RL.ACQUIRE slots:"+key+" 1000 LEASE 500 ID "+id, "RL.RELEASE slots:"+key+" "+id,
-		"RL.MRESERVE"+several+"TERM 1000 1s TERM 9000 2s ALGO FIXED COST 9 TERM SLOTS 1000 LEASE 500 HOLD 500 ID "+id,
+		"RL.MRESERVE"+several+"TERM 1000 1s TERM 9000 2s ALGO FIXED COST 9 TERM SLOTS 1000 LEASE 500 "+
+			"HOLD 500 ID "+id,
 		"RL.MSETTLE"+several+id+" 1 5 0")
 }
 
