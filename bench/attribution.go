@@ -60,7 +60,7 @@ var own = []rule{
 	{"store/dict.", lookupPart},
 	{"store/expire.", lookupPart},
 
-	{"commands.", decisionPart},
+	{"commands", decisionPart},
 	{"limiter", decisionPart},
 	{"store/bitmap.", decisionPart},
 	{"store/decimal.", decisionPart},
@@ -113,7 +113,7 @@ func attribute(frames []string) (part, string) {
 }
 
 // underLock reports whether a function runs commands with their shards locked.
-func underLock(frame string) bool { return plainName(frame) == "engine.(*Session).executeIn" }
+func underLock(frame string) bool { return plainName(frame) == "engine.keyspace.executeIn" }
 
 // partOf returns the part of a function by itself, "" if no rule knows it.
 func partOf(name string) part {

@@ -10,13 +10,14 @@ func TestAssembleAndFill(t *testing.T) {
 	f := flow{
 		{[]string{"GET {key}"}, nil},
 		{[]string{"X {now} {cut} {limit} {window} {seconds} {key}"}, nil},
+		{[]string{"Y {{key}}:tokens {id}"}, nil},
 	}
 	q := quota{limit: 7, windowMs: 60_000}
 	b := assemble(f, 2, q)
 	at := new(instant)
 	at.set(1_700_000_000_123, q.windowMs)
 	b.fill(&picker{keys: 2, inOrder: true, perGeneration: 1}, at)
-	require.Len(t, b.steps, 2)
+	require.Len(t, b.steps, 3)
 	require.Equal(t,
 		"*2\r\n$3\r\nGET\r\n$16\r\nrl:00000:0000000\r\n"+
 			"*2\r\n$3\r\nGET\r\n$16\r\nrl:00001:0000001\r\n",
@@ -26,6 +27,12 @@ func TestAssembleAndFill(t *testing.T) {
 			"$2\r\n60\r\n$16\r\n" + key + "\r\n"
 	}
 	require.Equal(t, second("rl:00000:0000000")+second("rl:00001:0000001"), string(b.steps[1].buf))
+
+	third := func(key, id string) string {
+		return "*3\r\n$1\r\nY\r\n$25\r\n{" + key + "}:tokens\r\n$13\r\n" + id + "\r\n"
+	}
+	require.Equal(t, third("rl:00000:0000000", "0000000000001")+third("rl:00001:0000001", "0000000000002"),
+		string(b.steps[2].buf))
 
 	at.set(1_700_000_000_124, q.windowMs)
 	b.fill(&picker{only: probeKey}, at)

@@ -64,8 +64,12 @@ func TestAttribute(t *testing.T) {
 			"engine.(*Session).ReadAhead",
 		},
 		{
-			"Z/store/zset.(*Set).Newest Z/commands.allowPlain Z/commands.(*Ctx).run", decisionPart,
+			"Z/store/zset.(*Set).Newest Z/commands/rl.rlAllow Z/commands.(*Ctx).run", decisionPart,
 			"store/zset.(*Set).Newest",
+		},
+		{
+			"Z/commands/rl.parseTerms Z/commands/rl.rlMallow Z/commands.(*Ctx).Run", decisionPart,
+			"commands/rl.parseTerms",
 		},
 		{
 			"strconv.AppendInt Z/resp.appendLine Z/server.(*conn).appendReply Z/server.(*conn).loop",

@@ -215,7 +215,8 @@ func rows() []row {
 // namedRows returns the rows that are measured by name, or with the matrix: they write gigabytes, take long,
 // or need what is not always installed.
 func namedRows() []row {
-	return slices.Concat(costRows(), termRows(), storageRows(), stallRows(), libraryRows(), crowdRows(), socketRows())
+	return slices.Concat(costRows(), termRows(), storageRows(), stallRows(), libraryRows(), crowdRows(),
+		socketRows())
 }
 
 // full returns the whole matrix: every workload at every depth, number of connections,

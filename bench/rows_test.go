@@ -107,6 +107,18 @@ func TestFloors(t *testing.T) {
 		"everysec-16": 0.9, "everysec-zadd-16": 0.9, "everysec-set-16": 0.9, "always-1": 0.9, "bgsave": 0.5,
 		"start-log": 1,
 	}, floorsOf(storageRows()))
+	own = make(map[string]target)
+	for _, r := range termRows() {
+		require.Zero(t, r.floor, r.name)
+		for _, c := range r.sides {
+			if to := r.targetOf(c, false); to.floor > 0 {
+				own[r.name+c.suffix] = to
+			}
+		}
+	}
+	require.Equal(t, map[string]target{
+		"reserve-4-script": {1 / 0.77, 0.77}, "reserve-16-script": {1 / 3.08, 3.08},
+	}, own)
 	for floor, rows := range map[float64][]row{1: slices.Concat(stallRows(), crowdRows()), 2: libraryRows()} {
 		for _, r := range rows {
 			require.InDelta(t, floor, r.floor, 0, r.name)
