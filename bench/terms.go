@@ -26,7 +26,7 @@ end
 return 1
 `
 
-// countersScript is the cheapest rival: a counter for each key, as proxies of language models have them, whose
+// countersScript is the cheapest rival: a counter for each key, as proxies of language models have, whose
 // window begins with its first call. Twice the limit passes around the end of a window, and the answer has
 // no remaining units and no wait.
 const countersScript = `
@@ -46,8 +46,8 @@ return 1
 `
 
 // takeScript is countersScript, and takes one of ARGV[3] slots of the last key, for ARGV[2] ms as ARGV[4],
-// unless ARGV[3] is 0. The instant is ARGV[1]. It stands for RL.RESERVE and RL.MRESERVE, but remembers nothing
-// of a call: one that is repeated takes its units twice.
+// unless ARGV[3] is 0. The instant is ARGV[1]. It stands for RL.RESERVE and RL.MRESERVE, but remembers
+// nothing of a call: one that is repeated takes its units twice.
 const takeScript = `
 local now, slots = tonumber(ARGV[1]), tonumber(ARGV[3])
 local counters = KEYS

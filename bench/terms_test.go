@@ -84,8 +84,8 @@ func TestTermsDecideAsTheScript(t *testing.T) {
 	require.Greater(t, min(a.decided[0], a.decided[1]), 200)
 }
 
-// TestHoldsDecideAsTheScripts sends holds and the scripts of counters calls of random costs within one window,
-// of which some are not settled.
+// TestHoldsDecideAsTheScripts sends holds and the scripts of counters calls of random costs within one
+// window, of which some are not settled.
 func TestHoldsDecideAsTheScripts(t *testing.T) {
 	type work struct {
 		id        int
