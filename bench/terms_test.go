@@ -55,10 +55,10 @@ func (a *alike) both(ours, script string) (admitted bool) {
 	return verdict > 0
 }
 
-// names returns keys with a hash tag.
-func names(tag string, n int) string {
+// names returns three keys with a hash tag.
+func names(tag string) string {
 	var keys []string
-	for i := range n {
+	for i := range 3 {
 		keys = append(keys, fmt.Sprintf("{%s}:%d", tag, i))
 	}
 	return strings.Join(keys, " ")
@@ -76,8 +76,8 @@ func TestTermsDecideAsTheScript(t *testing.T) {
 			terms = append(terms, fmt.Sprintf("TERM %d %d COST %d", limit, window, cost))
 			triples = append(triples, fmt.Sprint(limit, window, cost))
 		}
-		a.both(fmt.Sprintf("RL.MALLOW %d %s %s", n, names("ours", n), strings.Join(terms, " ")),
-			fmt.Sprintf("EVALSHA %s %d %s %d %s", shaOf(logsScript), n, names("script", n), a.nowMs(),
+		a.both(fmt.Sprintf("RL.MALLOW %d %s %s", n, names("ours"), strings.Join(terms, " ")),
+			fmt.Sprintf("EVALSHA %s %d %s %d %s", shaOf(logsScript), n, names("script"), a.nowMs(),
 				strings.Join(triples, " ")))
 		require.NoError(t, a.limits.Engine().Clock().Advance(int64(1+r.IntN(40))))
 	}
@@ -93,7 +93,7 @@ func TestHoldsDecideAsTheScripts(t *testing.T) {
 	}
 	a, r := newAlike(t), rand.New(rand.NewPCG(2, 2))
 	for round := range 60 {
-		ours, script := names(fmt.Sprint("ours", round), 3), names(fmt.Sprint("script", round), 3)
+		ours, script := names(fmt.Sprint("ours", round)), names(fmt.Sprint("script", round))
 		var open []work
 		for id := range 60 {
 			w := work{id, [2]int{1 + r.IntN(900), 1 + r.IntN(4)}}

@@ -14,9 +14,9 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// The test runs random histories of calls with terms over several keys, with holds, and compares each reply and
-// what the keys hold with a model. The first byte of a key's name says what it holds: a log, a count of FIXED, or
-// slots.
+// The test runs random histories of calls with terms over several keys, with holds, and compares each reply
+// and what the keys hold with a model. The first byte of a key's name says what it holds: a log, a count of
+// FIXED, or slots.
 
 // A termKey models a key.
 type termKey interface {
@@ -324,7 +324,9 @@ func jointAnswer(answers [][5]int64, binding int, full bool) string {
 }
 
 // call models RL.MALLOW, or RL.MRESERVE if it makes a hold. It reports whether the call took anything.
-func (m *termsModel) call(terms []modelTerm, peek, full bool, hold string, holdMs int64) (want string, took bool) {
+func (m *termsModel) call(terms []modelTerm, peek, full bool, hold string, holdMs int64) (
+	want string, took bool,
+) {
 	if h := m.holds[hold]; h != nil && m.fault != "reserves twice" {
 		if !m.overKeys(h, keysOf(terms)) {
 			return errOtherKeys, false
@@ -390,7 +392,8 @@ func (m *termsModel) overKeys(h *modelTermsHold, keys []string) bool {
 	return true
 }
 
-// settle models RL.MSETTLE, or RL.MCANCEL if there are no actuals. It reports whether the hold is settled now.
+// settle models RL.MSETTLE, or RL.MCANCEL if there are no actuals. It reports whether the hold is settled
+// now.
 func (m *termsModel) settle(keys []string, id string, actuals []int64) (want string, settled bool) {
 	h := m.holds[holdNameOf(keys[0], id)]
 	switch {
@@ -674,7 +677,8 @@ func runTerms(seed uint64, steps int, fault string) (p *termsRun, err error) {
 		case !changes:
 			p.denied++
 			if after := b.dump(); after != before {
-				return p, fmt.Errorf("seed %d, step %d, %s: changes\n%s\nto\n%s", seed, i, line, before, after)
+				return p, fmt.Errorf("seed %d, step %d, %s: changes\n%s\nto\n%s",
+					seed, i, line, before, after)
 			}
 		case strings.HasPrefix(line, "RL.MS") || strings.HasPrefix(line, "RL.MC"):
 			p.settled++
@@ -683,12 +687,14 @@ func runTerms(seed uint64, steps int, fault string) (p *termsRun, err error) {
 		}
 		for name, k := range m.keys {
 			if got, want := contentsOf(b, name, m.nowMs), k.contents(); got != want {
-				return p, fmt.Errorf("seed %d, step %d, %s: %s holds %s, want %s", seed, i, line, name, got, want)
+				return p, fmt.Errorf("seed %d, step %d, %s: %s holds %s, want %s",
+					seed, i, line, name, got, want)
 			}
 		}
 		for name, h := range m.holds {
 			if at := b.call("PEXPIRETIME", name).Int(); at != h.endMs {
-				return p, fmt.Errorf("seed %d, step %d, %s: %s expires at %d, want %d", seed, i, line, name, at, h.endMs)
+				return p, fmt.Errorf("seed %d, step %d, %s: %s expires at %d, want %d",
+					seed, i, line, name, at, h.endMs)
 			}
 		}
 	}

@@ -141,8 +141,8 @@ func (b *Buckets) Refund(nowMs, expireAtMs, n int64) (removed, newExpireAtMs int
 	return removed, b.strip(expireAtMs, keepMs)
 }
 
-// strip drops empty buckets at both ends and returns the expiry that preserves the retention, or -1 if there is
-// no bucket left.
+// strip drops empty buckets at both ends and returns the expiry that preserves the retention, or -1 if there
+// is no bucket left.
 func (b *Buckets) strip(expireAtMs, keepMs int64) int64 {
 	empty := 0
 	for empty < len(b.Counts) && b.Counts[empty] == 0 {

@@ -48,8 +48,8 @@ func (s *GCRA) Record(nowMs, expireAtMs int64, q Quota, units int64) (Decision, 
 	return s.decide(nowMs, expireAtMs, q, Call{Cost: units, done: true}), nil
 }
 
-// HeldOf implements State. The units of a taking are the last before its theoretical arrival time; an interval of
-// which a part is ahead of now counts as a unit.
+// HeldOf implements State. The units of a taking are the last before its theoretical arrival time; an
+// interval of which a part is ahead of now counts as a unit.
 func (s *GCRA) HeldOf(nowMs, expireAtMs int64, t Taking) int64 {
 	return min(t.Units, ceil(s.share(nowMs, expireAtMs, t), t.Interval()))
 }
@@ -59,8 +59,8 @@ func (s *GCRA) share(nowMs, expireAtMs int64, t Taking) int64 {
 	return min(s.ahead(nowMs, expireAtMs), max(0, sub(t.Place, mul(nowMs, usPerMs))))
 }
 
-// GiveBack implements State. If others took units later, the bucket was not full in between as far as the share
-// reaches ahead of now, so that without the taking they would have left it fuller by as much.
+// GiveBack implements State. If others took units later, the bucket was not full in between as far as the
+// share reaches ahead of now, so that without the taking they would have left it fuller by as much.
 func (s *GCRA) GiveBack(nowMs, expireAtMs int64, t Taking, n int64) int64 {
 	s.TatUs = sub(s.TatUs, min(mul(t.Interval(), n), s.share(nowMs, expireAtMs, t)))
 	aheadUs := s.ahead(nowMs, expireAtMs)

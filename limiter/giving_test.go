@@ -11,8 +11,8 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// The tests compare a key that gives units back with a replay: the key of the same takings at the same instants,
-// each of as many units as were not given back, whatever the limit says.
+// The tests compare a key that gives units back with a replay: the key of the same takings at the same
+// instants, each of as many units as were not given back, whatever the limit says.
 
 // A givingKind is an algorithm whose keys give back.
 type givingKind struct {
@@ -142,13 +142,14 @@ func (g *giving) replay() *givingKey {
 	return k
 }
 
-// difference describes an instant from now on at which the key is more generous than another, or, if they must be
-// equal, answers otherwise.
+// difference describes an instant from now on at which the key is more generous than another, or, if they
+// must be equal, answers otherwise.
 func (g *giving) difference(other *givingKey, equal bool) string {
 	for _, q := range g.quotas {
 		w := q.WindowMs
 		for _, laterMs := range []int64{
-			0, 1, w / 5, w / 3, w/2 + 1, w - g.nowMs%w - 1, w - g.nowMs%w, w, w + w/5, 2*w - g.nowMs%w, 2 * w, 3 * w,
+			0, 1, w / 5, w / 3, w/2 + 1, w - g.nowMs%w - 1, w - g.nowMs%w, w, w + w/5,
+			2*w - g.nowMs%w, 2 * w, 3 * w,
 		} {
 			key, want := g.key.room(g.nowMs+laterMs, q), other.room(g.nowMs+laterMs, q)
 			if key.Used < want.Used || key.Allowed > want.Allowed ||
@@ -252,7 +253,8 @@ func newGiving(kind *givingKind, fault givingFault, seed uint64) *giving {
 	q := Quota{1 + rng.Int64N(20), []int64{5, 100, 1000, 60_000}[rng.IntN(4)]}
 	g := &giving{newGivingKey(kind, q), fault, rng, []Quota{q}, startMs, nil, 0}
 	if kind.mixed {
-		g.quotas = append(g.quotas, Quota{1 + rng.Int64N(20), 3 * q.WindowMs}, Quota{q.Limit, q.WindowMs/2 + 1})
+		g.quotas = append(g.quotas,
+			Quota{1 + rng.Int64N(20), 3 * q.WindowMs}, Quota{q.Limit, q.WindowMs/2 + 1})
 	}
 	return g
 }
@@ -276,8 +278,8 @@ func (g *giving) play() (fault string) {
 	return ""
 }
 
-// TestGivingBack checks that a key that gave units back is at no instant more generous than if they had not been
-// taken.
+// TestGivingBack checks that a key that gave units back is at no instant more generous than if they had not
+// been taken.
 func TestGivingBack(t *testing.T) {
 	for i := range givingKinds {
 		kind := &givingKinds[i]
@@ -296,21 +298,29 @@ func TestGivingBack(t *testing.T) {
 // TestGivingBackDetectsFaults checks that the test notices mistakes.
 func TestGivingBackDetectsFaults(t *testing.T) {
 	for name, fault := range map[string]givingFault{
-		"FIXED of another slice": {kind: "FIXED", heldOf: func(s State, nowMs, expireAtMs int64, t Taking) int64 {
+		"FIXED of another slice": {kind: "FIXED", heldOf: func(
+			s State, nowMs, expireAtMs int64, t Taking,
+		) int64 {
 			return min(t.Units, s.(*Fixed).Used(nowMs, expireAtMs))
 		}},
-		"FIXED one more": {kind: "FIXED", giveBack: func(s State, nowMs, expireAtMs int64, t Taking, n int64) int64 {
+		"FIXED one more": {kind: "FIXED", giveBack: func(
+			s State, nowMs, expireAtMs int64, t Taking, n int64,
+		) int64 {
 			return s.GiveBack(nowMs, expireAtMs, t, min(n+1, s.(*Fixed).Count))
 		}},
 		"FIXED ends at once": {kind: "FIXED", giveBack: func(State, int64, int64, Taking, int64) int64 {
 			return gone
 		}},
-		"GCRA by whole intervals": {kind: "GCRA", giveBack: func(s State, nowMs, _ int64, t Taking, n int64) int64 {
+		"GCRA by whole intervals": {kind: "GCRA", giveBack: func(
+			s State, nowMs, _ int64, t Taking, n int64,
+		) int64 {
 			g := s.(*GCRA)
 			g.TatUs -= n * t.Interval()
 			return max(gone, nowMs+ceil(g.ahead(nowMs, 0), usPerMs))
 		}},
-		"GCRA up to now": {kind: "GCRA", giveBack: func(s State, nowMs, expireAtMs int64, t Taking, n int64) int64 {
+		"GCRA up to now": {kind: "GCRA", giveBack: func(
+			s State, nowMs, expireAtMs int64, t Taking, n int64,
+		) int64 {
 			t.Place = s.(*GCRA).TatUs
 			return s.GiveBack(nowMs, expireAtMs, t, n)
 		}},
@@ -321,7 +331,9 @@ func TestGivingBackDetectsFaults(t *testing.T) {
 			s.(*GCRA).TatUs--
 			return expireAtMs
 		}},
-		"BUCKETS the newest": {kind: "BUCKETS", heldOf: func(s State, nowMs, expireAtMs int64, t Taking) int64 {
+		"BUCKETS the newest": {kind: "BUCKETS", heldOf: func(
+			s State, nowMs, expireAtMs int64, t Taking,
+		) int64 {
 			t.Place = s.(*Buckets).NewestMs
 			return s.HeldOf(nowMs, expireAtMs, t)
 		}, giveBack: func(s State, nowMs, expireAtMs int64, t Taking, n int64) int64 {
@@ -366,7 +378,8 @@ func TestGivingBackDetectsFaults(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kind := &givingKinds[slices.IndexFunc(givingKinds, func(k givingKind) bool { return k.name == fault.kind })]
+			at := slices.IndexFunc(givingKinds, func(k givingKind) bool { return k.name == fault.kind })
+			kind := &givingKinds[at]
 			for seed := range uint64(400) {
 				if broken := newGiving(kind, fault, seed).play(); broken != "" {
 					t.Logf("seed %d %s", seed, broken)

@@ -136,7 +136,8 @@ func tagged(scenario rlScenario) rlScenario {
 	steps := slices.Clone(scenario.steps)
 	for i := range steps {
 		s := &steps[i]
-		s.line, s.want = holdTag.ReplaceAllString(s.line, ":hold:"), holdTag.ReplaceAllString(s.want, ":hold:")
+		s.line = holdTag.ReplaceAllString(s.line, ":hold:")
+		s.want = holdTag.ReplaceAllString(s.want, ":hold:")
 		words := strings.Split(s.line, " ")
 		keys := s.keys()
 		switch words[0] {

@@ -35,7 +35,8 @@ func (s rlStep) mayChange() bool {
 		return !strings.HasPrefix(s.want, "[0 ")
 	case "INCREX":
 		return !strings.HasSuffix(s.want, " 0]")
-	case "RL.REFUND", "RL.RESET", "RL.SETTLE", "RL.MSETTLE", "RL.MCANCEL", "RL.RENEW", "RL.RELEASE", "RL.ADOPT":
+	case "RL.REFUND", "RL.RESET", "RL.SETTLE", "RL.MSETTLE", "RL.MCANCEL", "RL.RENEW", "RL.RELEASE",
+		"RL.ADOPT":
 		return s.want != "0"
 	case "RL.INFO", "RL.TOP", "RL.SIM", "RL.EXPLAIN":
 		return false
@@ -43,8 +44,8 @@ func (s rlStep) mayChange() bool {
 	return true // RL.CANCEL too, which settles a hold of which nothing is left with 0
 }
 
-// deniedTerm matches a reply about several keys in which one denies: the five integers of the binding one are the
-// second to sixth, or with FULL the first array of those that have no units.
+// deniedTerm matches a reply about several keys in which one denies: the five integers of the binding one are
+// the second to sixth, or with FULL the first array of those that have no units.
 var deniedTerm = regexp.MustCompile(`^\[\d+ (0 |(\[[^]]*\] )*\[0 )`)
 
 func (s rlStep) keys() []string {
@@ -68,7 +69,9 @@ func (s rlStep) keys() []string {
 }
 
 // countsKeys are the commands that have the number of their keys in front of them.
-var countsKeys = map[string]bool{"RL.MALLOW": true, "RL.MRESERVE": true, "RL.MSETTLE": true, "RL.MCANCEL": true}
+var countsKeys = map[string]bool{
+	"RL.MALLOW": true, "RL.MRESERVE": true, "RL.MSETTLE": true, "RL.MCANCEL": true,
+}
 
 // rlPath is a way to call. It sends groups of steps at once.
 type rlPath struct {

@@ -37,8 +37,8 @@ type jointCall struct {
 	units   int64 // granted, of all keys
 }
 
-// countJoint counts a decision about terms: with prefixes, as one about the binding key, and the units of each
-// key for its own.
+// countJoint counts a decision about terms: with prefixes, as one about the binding key, and the units of
+// each key for its own.
 func countJoint(c *commands.Ctx, j *jointCall, d *limiter.Decision) {
 	s, by := session(c), j.by.deciders[j.command]
 	o := outcome{d.Allowed, j.units, j.peek, fullness(d.Used, d.Remaining)}

@@ -174,7 +174,9 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		q, burst, quantity, refusal := parseThrottle(c)
 		l.Cost, l.Peek = quantity, quantity == 0
 		l.Algorithm, l.count = gcraAlgorithm.name, (*LimitDecision).countThrottle
-		l.Terms = []LimitTerm{{[]limiter.Quota{q}, gcraAlgorithm.name, burst, quantity, gcraAlgorithm.anyLimit}}
+		l.Terms = []LimitTerm{
+			{[]limiter.Quota{q}, gcraAlgorithm.name, burst, quantity, gcraAlgorithm.anyLimit},
+		}
 		return refusal
 	},
 	"increx": func(c *commands.Ctx, l *LimitCall) resp.Value { return l.Increment.Parse(c) },
@@ -193,8 +195,8 @@ func ParseLimitCall(c *commands.Ctx) (l LimitCall, refusal resp.Value) {
 // its key before it.
 func DecisionReply(c *commands.Ctx, d *limiter.Decision) resp.Value { return decisionReply(c, d) }
 
-// JointReply returns the reply of a call with a term for each key: the index of the binding one, from 0, and its
-// decision, or with full those of all.
+// JointReply returns the reply of a call with a term for each key: the index of the binding one, from 0, and
+// its decision, or with full those of all.
 func JointReply(c *commands.Ctx, binding int, decisions []limiter.Decision, full bool) resp.Value {
 	index := resp.Int(int64(binding + 1))
 	if !full {

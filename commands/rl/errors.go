@@ -46,13 +46,14 @@ var (
 	errActualNegative = resp.Error("ERR actual must not be negative")
 	errHoldMissing    = commands.SyntaxError("HOLD with a duration is missing")
 	errIDMissing      = commands.SyntaxError("ID with a value is missing")
-	errManyTerms      = resp.Error("ERR numkeys must be from 1 to " + strconv.Itoa(maxTerms) + " where terms follow")
-	errFewKeys        = resp.Error("ERR numkeys is greater than the number of keys")
-	errTermCost       = resp.Error("ERR COST of a term must be at least 1")
-	errSlotsID        = commands.SyntaxError("SLOTS needs an ID")
-	errIDSlots        = commands.SyntaxError("ID goes with SLOTS")
-	errHoldKeys       = resp.Error("ERR the hold of this ID is over other keys")
-	errForeignHold    = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
+	errManyTerms      = resp.Error("ERR numkeys must be from 1 to " + strconv.Itoa(maxTerms) +
+		" where terms follow")
+	errFewKeys     = resp.Error("ERR numkeys is greater than the number of keys")
+	errTermCost    = resp.Error("ERR COST of a term must be at least 1")
+	errSlotsID     = commands.SyntaxError("SLOTS needs an ID")
+	errIDSlots     = commands.SyntaxError("ID goes with SLOTS")
+	errHoldKeys    = resp.Error("ERR the hold of this ID is over other keys")
+	errForeignHold = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
 		"this ID")
 	errIDEmpty       = resp.Error("ERR ID must not be empty")
 	errIDLong        = resp.Error("ERR ID must be at most " + strconv.Itoa(maxID) + " bytes")
@@ -100,7 +101,8 @@ var throttleArguments = [...]struct {
 
 // wrongActuals refuses a number of actual costs that is not that of the keys.
 func wrongActuals(keys, actuals int) resp.Value {
-	return resp.Error("ERR " + strconv.Itoa(keys) + " keys need as many actual costs, not " + strconv.Itoa(actuals))
+	return resp.Error("ERR " + strconv.Itoa(keys) + " keys need as many actual costs, not " +
+		strconv.Itoa(actuals))
 }
 
 // insteadOfLog ends the errors of what is too large for a log.

@@ -10,9 +10,10 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A hold is a reservation by RL.RESERVE or RL.MRESERVE for work whose cost is not known in advance. Its units are
-// ordinary units of the keys, so that readers of those need not know about holds. A hold that is never settled
-// counts as its estimates. The hold itself is a string in a key of its own, which expires after HOLD's time,
+// A hold is a reservation by RL.RESERVE or RL.MRESERVE for work whose cost is not known in advance. Its units
+// are ordinary units of the keys, so that readers of those need not know about holds. A hold that is never
+// settled counts as its estimates. The hold itself is a string in a key of its own, which expires after
+// HOLD's time,
 //
 //	hold <length of the id> <open or settled> <binding term, from 0> <terms>
 //
@@ -21,9 +22,9 @@ import (
 //	<algorithm> <parameter> <units> <place> <window ms> <limit> <remaining> <reset ms> <counted> <excess>
 //	<released> [<length of the key>:<key>]
 //
-// Place is limiter.Change.Place. Limit, remaining and reset are from the first reply. The window is how long an
-// excess counts if the key no longer exists. The length of the id distinguishes "b:hold:c" of key "{a}" from "c" of
-// key "{a}:hold:b".
+// Place is limiter.Change.Place. Limit, remaining and reset are from the first reply. The window is how long
+// an excess counts if the key no longer exists. The length of the id distinguishes "b:hold:c" of key "{a}"
+// from "c" of key "{a}:hold:b".
 //
 // 0.1.0, whose holds are over one log, wrote
 //
@@ -54,9 +55,9 @@ var (
 	holdTagEnd = []byte("}:")
 )
 
-// holdName returns the name of the key of a hold whose first key is key. Over a cluster it lies in the slot of
-// that key: if the key has no hash tag, the name has the key as one. A key with braces that are no hash tag has no
-// such name.
+// holdName returns the name of the key of a hold whose first key is key. Over a cluster it lies in the slot
+// of that key: if the key has no hash tag, the name has the key as one. A key with braces that are no hash
+// tag has no such name.
 func holdName(key, id []byte) commands.NameParts {
 	if bytes.ContainsAny(key, "{}") {
 		return commands.NameParts{key, holdInfix, id}
@@ -163,11 +164,12 @@ func (r *holdReader) number(to *int64) {
 func (r *holdReader) key() (key []byte) {
 	length, rest, ok := bytes.Cut(r.rest, []byte(":"))
 	n, isNumber := store.ParseInt(length)
-	if !r.more || !ok || !isNumber || n < 0 || n > int64(len(rest)) || n < int64(len(rest)) && rest[n] != ' ' {
+	most := int64(len(rest))
+	if !r.more || !ok || !isNumber || n < 0 || n > most || n < most && rest[n] != ' ' {
 		r.bad = true
 		return nil
 	}
-	key, r.rest, r.more = rest[:n], nil, n < int64(len(rest))
+	key, r.rest, r.more = rest[:n], nil, n < most
 	if r.more {
 		r.rest = rest[n+1:]
 	}
@@ -191,7 +193,8 @@ func parseHold(s *Session, text *store.String) (h hold, ok bool) {
 	h.settled = bytes.Equal(state, holdSettled)
 	r.number(&h.binding)
 	r.number(&n)
-	if r.bad || !h.settled && !bytes.Equal(state, holdOpen) || n < 1 || n > maxTerms || h.binding < 0 || h.binding >= n {
+	r.bad = r.bad || !h.settled && !bytes.Equal(state, holdOpen)
+	if r.bad || n > maxTerms || h.binding < 0 || h.binding >= n {
 		return h, false
 	}
 	h.terms = s.newHeld(int(n))

@@ -36,7 +36,9 @@ func TestHoldKeys(t *testing.T) {
 		for _, word := range strings.Fields(call) {
 			args = append(args, []byte(word))
 		}
-		i := slices.IndexFunc(rlHoldRows, func(row commands.Command) bool { return row.Name == string(args[0]) })
+		i := slices.IndexFunc(rlHoldRows, func(row commands.Command) bool {
+			return row.Name == string(args[0])
+		})
 		var keys []string
 		for _, key := range rlHoldRows[i].AppendKeys(nil, args) {
 			keys = append(keys, string(key))

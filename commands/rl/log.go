@@ -125,7 +125,8 @@ func (k *logKey) log() limiter.Log {
 	return k.set
 }
 
-// makeRoom is called when nothing is changed yet. It returns the reply if the key has rl-log-max-units entries.
+// makeRoom is called when nothing is changed yet. It returns the reply if the key has rl-log-max-units
+// entries.
 func (k *logKey) makeRoom(c *commands.Ctx, change *limiter.Change) resp.Value {
 	switch {
 	case k.node == nil:

@@ -11,9 +11,9 @@ import (
 // RL.MALLOW numkeys key [key ...] TERM limit window [limit window ...] [ALGO algorithm] [COST n]
 // [TERM ... | TERM SLOTS max LEASE ms] ... [PEEK] [FULL] [ID id]
 //
-// In the first form every key is a log, in the second each key has a term. The reply is the index of the binding
-// key, from 1, and the five integers of RL.ALLOW for it; with FULL the index, and the five of every term. The
-// call first decides all keys and changes them only if all admit it.
+// In the first form every key is a log, in the second each key has a term. The reply is the index of the
+// binding key, from 1, and the five integers of RL.ALLOW for it; with FULL the index, and the five of every
+// term. The call first decides all keys and changes them only if all admit it.
 func rlMallow(c *commands.Ctx) resp.Value {
 	m, refusal := parseMallow(c, session(c).newTerms)
 	if refusal.IsError() {
@@ -225,9 +225,9 @@ func countedKeys(args [][]byte) (keys [][]byte, refusal resp.Value) {
 	return args[2 : 2+n], resp.None
 }
 
-// HasTerms reports whether a call of RL.MALLOW is of the form with terms: behind its keys stands TERM, as often as
-// there are keys. A key without terms may be called so, where the number of keys is a multiple of three, but not
-// as many of them: there keys are distinct, and a third of them stands before that place.
+// HasTerms reports whether a call of RL.MALLOW is of the form with terms: behind its keys stands TERM, as
+// often as there are keys. A key without terms may be called so, where the number of keys is a multiple of
+// three, but not as many of them: there keys are distinct, and a third of them stands before that place.
 func HasTerms(args [][]byte) bool {
 	n, ok := store.ParseInt(args[1])
 	if !ok || n < 1 || n >= int64(len(args)-2) || !isTerm(args[2+n]) {

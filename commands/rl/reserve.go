@@ -44,7 +44,7 @@ var rlHoldRows = []commands.Command{
 		Keys:  holdKeys(commands.CountedKeys(1, "RW access update"), msettleID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMSettle,
 		Syntax:    "numkeys key [key ...] id actual [actual ...]",
-		Summary:   "Corrects what RL.MRESERVE took of each key to what the work has cost, and frees its slots.",
+		Summary:   "Corrects what RL.MRESERVE took of each key to what the work has cost, and frees slots.",
 		Example:   "3 {42}:requests {42}:tokens {42}:jobs request-1 1 1430 0",
 		Deviation: "zlimit's own",
 	},
@@ -68,8 +68,8 @@ var rlHoldRows = []commands.Command{
 	},
 }
 
-// holdKeys returns the keys of a command about a hold. find returns the first of them and the id, or nil for an
-// id that is refused.
+// holdKeys returns the keys of a command about a hold. find returns the first of them and the id, or nil for
+// an id that is refused.
 func holdKeys(keys commands.KeySpec, find func(args [][]byte) (key, id []byte)) []commands.KeySpec {
 	named := func(name func(key, id []byte) commands.NameParts, notes string) commands.KeySpec {
 		return commands.KeySpec{
@@ -213,8 +213,8 @@ func parseReserve(c *commands.Ctx, t *term) (h holdCall, refusal resp.Value) {
 
 // RL.MRESERVE numkeys key [key ...] TERM ... HOLD ms ID id [FULL]
 //
-// Terms and the reply are those of RL.MALLOW. A term's cost is an estimate. If the id has a hold over these keys,
-// the call changes nothing and repeats the first reply.
+// Terms and the reply are those of RL.MALLOW. A term's cost is an estimate. If the id has a hold over these
+// keys, the call changes nothing and repeats the first reply.
 func rlMReserve(c *commands.Ctx) resp.Value {
 	terms, h, refusal := parseMReserve(c, session(c).newTerms)
 	if refusal.IsError() {
@@ -227,7 +227,9 @@ func rlMReserve(c *commands.Ctx) resp.Value {
 	return jointReply(c, terms, binding, &terms[binding].d, h.full)
 }
 
-func parseMReserve(c *commands.Ctx, newTerms func(n int) []term) (terms []term, h holdCall, refusal resp.Value) {
+func parseMReserve(c *commands.Ctx, newTerms func(n int) []term) (
+	terms []term, h holdCall, refusal resp.Value,
+) {
 	keys, refusal := countedKeys(c.Args)
 	if refusal.IsError() {
 		return nil, h, refusal
@@ -245,8 +247,8 @@ func parseMReserve(c *commands.Ctx, newTerms func(n int) []term) (terms []term, 
 	return terms, h, refusal
 }
 
-// takeHold decides all terms, and if all admit takes their units and makes the hold. If there is one it sets the
-// terms' decisions to the first reply. It returns the binding term.
+// takeHold decides all terms, and if all admit takes their units and makes the hold. If there is one it sets
+// the terms' decisions to the first reply. It returns the binding term.
 func takeHold(c *commands.Ctx, terms []term, keys [][]byte, r *holdCall) (binding int, refusal resp.Value) {
 	h, name, refusal := findHold(c, keys, r.id)
 	if refusal.IsError() {
@@ -296,7 +298,8 @@ func takeHold(c *commands.Ctx, terms []term, keys [][]byte, r *holdCall) (bindin
 // countReserve counts a decision of RL.RESERVE or RL.MRESERVE that granted units in all.
 func countReserve(c *commands.Ctx, command decides, terms []term, keys [][]byte, binding int, units int64) {
 	j := jointCall{
-		command: command, names: keys, step: 1, terms: terms, by: terms[binding].algo, binding: binding, units: units,
+		command: command, names: keys, step: 1, terms: terms, by: terms[binding].algo, binding: binding,
+		units: units,
 	}
 	countJoint(c, &j, &terms[binding].d)
 }
@@ -313,7 +316,8 @@ func makeHold(c *commands.Ctx, name []byte, h *hold, terms []term, binding int, 
 		h.terms[i] = heldTerm{
 			key: t.name, algo: t.algo, param: t.param, remaining: t.d.Remaining, reset: t.d.ResetAfterMs,
 			Taking: limiter.Taking{
-				Quota: limiter.Quota{Limit: t.d.Limit, WindowMs: windowMs}, Units: t.d.Units, Place: t.d.Place(),
+				Quota: limiter.Quota{Limit: t.d.Limit, WindowMs: windowMs},
+				Units: t.d.Units, Place: t.d.Place(),
 			},
 		}
 	}
@@ -394,8 +398,8 @@ func parseActual(arg []byte) (actual int64, refusal resp.Value) {
 
 // RL.MSETTLE numkeys key [key ...] id actual [actual ...]
 //
-// The reply is an array with the two integers of RL.SETTLE for each key, or 0 if the id has no hold. Slots end, and
-// have the integers 0 and 0.
+// The reply is an array with the two integers of RL.SETTLE for each key, or 0 if the id has no hold. Slots
+// end, and have the integers 0 and 0.
 func rlMSettle(c *commands.Ctx) resp.Value {
 	keys, id, actuals, refusal := parseMSettle(c)
 	if refusal.IsError() {
@@ -493,9 +497,11 @@ func parseMCancel(c *commands.Ctx) (keys [][]byte, id []byte, refusal resp.Value
 	return keys, id, refusal
 }
 
-// settleHold settles the hold of an id and returns its terms, nil if it has none. A hold that is already settled
-// does not change. If a key refuses what it would have to change, nothing is changed.
-func settleHold(c *commands.Ctx, keys [][]byte, id []byte, actuals []int64) (settled []heldTerm, refusal resp.Value) {
+// settleHold settles the hold of an id and returns its terms, nil if it has none. A hold that is already
+// settled does not change. If a key refuses what it would have to change, nothing is changed.
+func settleHold(c *commands.Ctx, keys [][]byte, id []byte, actuals []int64) (
+	settled []heldTerm, refusal resp.Value,
+) {
 	h, name, refusal := findHold(c, keys, id)
 	switch {
 	case refusal.IsError() || h.node == nil:
@@ -530,8 +536,8 @@ func settleHold(c *commands.Ctx, keys [][]byte, id []byte, actuals []int64) (set
 	return h.terms, resp.None
 }
 
-// settle computes what a term of a hold counts, exceeds and releases, and changes nothing yet. A key that an excess
-// makes is never refused: the work is done.
+// settle computes what a term of a hold counts, exceeds and releases, and changes nothing yet. A key that an
+// excess makes is never refused: the work is done.
 func (t *term) settle(c *commands.Ctx, h *heldTerm, actual int64) (refusal resp.Value) {
 	if refusal = t.open(c); refusal.IsError() {
 		return refusal

@@ -10,8 +10,8 @@ import (
 )
 
 // A term is a key and what a call asks of it: limits and windows under an algorithm, or one of a number of
-// slots. RL.ALLOW has one, RL.MALLOW one for each key. A session reuses its terms: reset makes one ready for the
-// next call, open for its key.
+// slots. RL.ALLOW has one, RL.MALLOW one for each key. A session reuses its terms: reset makes one ready for
+// the next call, open for its key.
 type term struct {
 	name []byte // of the key
 	limiter.Call
@@ -199,8 +199,8 @@ const (
 	nextTerm    = optTerm
 )
 
-// parseTerms parses a term for each key: TERM limit window [limit window ...] [ALGO algorithm] [COST n], or TERM
-// SLOTS max LEASE ms. after is the options that may follow the last term, which o is left at.
+// parseTerms parses a term for each key: TERM limit window [limit window ...] [ALGO algorithm] [COST n], or
+// TERM SLOTS max LEASE ms. after is the options that may follow the last term, which o is left at.
 func parseTerms(terms []term, keys [][]byte, o *options, after optionSet) (refusal resp.Value) {
 	for i := range terms {
 		t := &terms[i]

@@ -17,8 +17,8 @@ var dividers = map[string]func(args [][]byte, share int64){
 	"rl.reserve":  divideReserve,
 }
 
-// Degradable reports whether a call is answered without the upstream, if the policy of its key says so. A call
-// for slots is not: docs/gateway.md says why.
+// Degradable reports whether a call is answered without the upstream, if the policy of its key says so. A
+// call for slots is not: docs/gateway.md says why.
 func Degradable(cmd *commands.Command, args [][]byte) bool {
 	return dividers[cmd.Name] != nil && !rl.HasSlots(args)
 }
@@ -49,7 +49,8 @@ func divideOptions(args [][]byte, at int, share int64) {
 	}
 }
 
-// divideTerms divides the limits of numkeys key [key ...] TERM limit window [limit window ...] [options] [TERM ...].
+// divideTerms divides the limits of numkeys key [key ...] TERM limit window [limit window ...] [options]
+// [TERM ...].
 func divideTerms(args [][]byte, share int64) {
 	n, err := strconv.Atoi(string(args[1]))
 	if err != nil || n < 1 || n > len(args)-2 {

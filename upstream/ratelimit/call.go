@@ -165,7 +165,8 @@ func appendTerm(words [][]byte, t *rl.LimitTerm) (_ [][]byte, refusal resp.Value
 	return append(words, number(t.Param)), resp.None
 }
 
-// joint prepares a call of a function that decides a term for each key. words are behind its options and the id.
+// joint prepares a call of a function that decides a term for each key. words are behind its options and the
+// id.
 func (k *Call) joint(function string, words ...[]byte) (refusal resp.Value) {
 	k.function = function
 	options := int64(0)

@@ -189,7 +189,8 @@ func (h *history) joint() string {
 			h.some(map[bool]float64{true: 1}[strings.Contains(line, "SLOTS")], "ID "+h.pick("a", "b", "c"))
 	}
 	h.held = append(h.held[max(0, len(h.held)-3):], keys)
-	return "RL.MRESERVE " + line + " HOLD " + h.pick("10", "60", "1s") + " ID " + h.pick("a", "b") + h.some(0.3, "FULL")
+	return "RL.MRESERVE " + line + " HOLD " + h.pick("10", "60", "1s") + " ID " + h.pick("a", "b") +
+		h.some(0.3, "FULL")
 }
 
 // rateLimit returns a command, often the last one again.
@@ -324,9 +325,11 @@ func (h *history) holdByHand() string {
 	)
 	second := "LOG 0 2 1700000000000000 100 10 8 100 0 0 0"
 	text = h.pick(
-		"0 1 "+text, "0 1 "+text, "0 1 "+text, "0 1 "+text, "1 1 "+text, "0 1 "+text+" ", "0 1 "+text+" 3:log", "0 2 "+text,
+		"0 1 "+text, "0 1 "+text, "0 1 "+text, "0 1 "+text, "1 1 "+text, "0 1 "+text+" ",
+		"0 1 "+text+" 3:log", "0 2 "+text,
 		"0 2 "+text+" "+second+" 4:log2", "1 2 "+text+" "+second+" 4:log2", "0 2 "+text+" "+second+" 3:log2",
-		"0 2 "+text+" "+second+" 5:log2", "0 2 "+text+" "+second+" 04:log2", "-1 1 "+text, "0 0 "+text, "0 17 "+text,
+		"0 2 "+text+" "+second+" 5:log2", "0 2 "+text+" "+second+" 04:log2", "-1 1 "+text,
+		"0 0 "+text, "0 17 "+text,
 	)
 	return fmt.Sprintf(`SET %s "hold 1 %s %s" PX 500`, h.pick(holdKeys...),
 		h.pick("open", "open", "open", "open", "settled", "held", "Open"), text)

@@ -156,8 +156,8 @@ func countReply(_ *commands.Ctx, _ *Call, n []item) (resp.Value, bool) {
 // A settlement is what a term of a hold counts, exceeds and has released.
 type settlement = []item
 
-// settled returns the reply of a call about a hold that answers so of each key, or of its only one: 0 if there is no
-// hold.
+// settled returns the reply of a call about a hold that answers so of each key, or of its only one: 0 if
+// there is no hold.
 func settled(of func(s settlement) resp.Value, several bool) replyFunc {
 	return func(_ *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 		if len(n) == 0 {

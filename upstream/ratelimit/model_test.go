@@ -203,7 +203,10 @@ var modelFaults = []struct{ name, text, fault string }{
 	{"a count begins one entry late", "log_index(k, score) - 1]", "log_index(k, score + 1) - 1]"},
 	{"a wait is for the entry before", "return k.sums[i] > rank end", "return k.sums[i] >= rank end"},
 	{"a part of an entry goes, the rest stays", "(score, part)", "(score, part + 1)"},
-	{"the last window binds", "return retry_before >= 0 and (retry < 0 or retry > retry_before)", "return true"},
+	{
+		"the last window binds",
+		"return retry_before >= 0 and (retry < 0 or retry > retry_before)", "return true",
+	},
 	{
 		"a denied call counts",
 		"if allowed > 0 and not has(flags, PEEK) then\n    used, remaining, reset",
@@ -230,15 +233,22 @@ var modelFaults = []struct{ name, text, fault string }{
 		"one term is written although another denied",
 		"  elseif not peek then\n    for i, t", "  end\n  if not peek then\n    for i, t",
 	},
-	{"what another term admitted counts in a reply that denies", "has(options, FULL) and not peek and terms or {}", "{}"},
+	{
+		"what another term admitted counts in a reply that denies",
+		"has(options, FULL) and not peek and terms or {}", "{}",
+	},
 	{
 		"GCRA gives back what was full without the taking",
-		"s.tat - min(s.interval * n, gcra_share(s, now, h))", "s.tat - min(s.interval * n, gcra_ahead(s, now))",
+		"s.tat - min(s.interval * n, gcra_share(s, now, h))",
+		"s.tat - min(s.interval * n, gcra_ahead(s, now))",
 	},
 	{"a slice of FIXED that has begun later gives back", "h.place == s.expire and", "true and"},
 	{"the newest slice of COUNTER gives back", "if h.place == s.begin then", "if true then"},
 	{"the newest bucket gives back", "local i = (b.newest - begin) / b.width + 1", "local i = 1"},
-	{"a slot is not freed", "give_back = function(k) leases_release(k, k.term.id) end", "give_back = function() end"},
+	{
+		"a slot is not freed", "give_back = function(k) leases_release(k, k.term.id) end",
+		"give_back = function() end",
+	},
 	{"a slot is not taken", "leases_grant(k, k.term.id, k.term.window)", "leases_commit(k)"},
 	{"a hold of 0.1.0 is one entry", "(run and h.units - 1 or 0)", "0"},
 	{"holds of 0.1.0 are not found", "if not text and not find(keys[1], '[{}]') then", "if false then"},

@@ -104,8 +104,8 @@ func (k *Call) unexpected() resp.Value {
 		" answered something else than it does")
 }
 
-// refusal returns the error reply for a code and its two numbers, or more. The fourth of what is about a key's
-// content is the algorithm of the term, if there is one.
+// refusal returns the error reply for a code and its two numbers, or more. The fourth of what is about a
+// key's content is the algorithm of the term, if there is one.
 func (k *Call) refusal(n []item) resp.Value {
 	if len(n) < 3 {
 		return k.unexpected()
