@@ -8,9 +8,9 @@ local NUMBERS_3 = NUMBER .. NUMBER .. NUMBER
 local NUMBERS_7 = NUMBERS_3 .. NUMBERS_3 .. NUMBER
 local HOLD_TERM = '^ (%u+)' .. NUMBERS_7 .. NUMBERS_3 .. '()'
 
--- held_term returns a term of a hold, nil if its numbers are beyond the limiter's bounds: users can write such
--- strings. texts are its parameter, units, place, window, limit, remaining, reset, counted, excess and released.
--- What is only handed on stays text. run says that the units are plain entries from the place on.
+-- held_term returns a term of a hold, nil if its numbers are beyond the limiter's bounds: users can write
+-- such strings. texts are its parameter, units, place, window, limit, remaining, reset, counted, excess and
+-- released. What is only handed on stays text. run says that the units are plain entries from the place on.
 local function held_term(name, texts, run)
   for _, text in ipairs(texts) do
     if not integer(text) then
@@ -99,8 +99,9 @@ local function hold_text(h)
   return table.concat(parts, ' ')
 end
 
--- hold_open returns the state of the hold of an id over keys, the last of which is the hold's, nil if there is
--- none, or the reply that refuses it. Holds of 0.1.0 have another key, which a cluster may have elsewhere.
+-- hold_open returns the state of the hold of an id over keys, the last of which is the hold's, nil if there
+-- is none, or the reply that refuses it. Holds of 0.1.0 have another key, which a cluster may have
+-- elsewhere.
 local function hold_open(keys, id)
   local key = keys[#keys]
   local text = try('GET', key)

@@ -192,6 +192,9 @@ func (f *forwarding) refusedTransactions(t *testing.T) {
 	err = f.a.Do(t.Context(), "RL.MALLOW", 3, one, 9, "1h", one+"b", 9, "1h", other, 9, "1h").Err()
 	require.EqualError(t, err, fmt.Sprintf("CROSSSLOT keys '%s' and '%s' are in different slots: give them "+
 		"the same hash tag, as in {tag}%s and {tag}%s", one, other, one, other))
+	err = f.a.Do(t.Context(), "RL.MRESERVE", 2, one, other, "TERM", 9, "1h", "TERM", 9, "1h",
+		"HOLD", "1m", "ID", "x").Err()
+	require.ErrorContains(t, err, fmt.Sprintf("CROSSSLOT keys '%s' and '%s' are in", one, other))
 	require.Zero(t, f.a.Exists(t.Context(), one, other).Val())
 }
 

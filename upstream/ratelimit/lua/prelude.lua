@@ -146,7 +146,8 @@ local function measure(capacity, used, cost, flags)
   return cost, remaining, 0, 0
 end
 
--- binds reports whether an answer with a wait and so much remaining replaces one before it as the binding one.
+-- binds reports whether an answer with a wait and so much remaining replaces one before it as the binding
+-- one.
 local function binds(retry, remaining, retry_before, remaining_before)
   if retry ~= retry_before then
     return retry_before >= 0 and (retry < 0 or retry > retry_before)

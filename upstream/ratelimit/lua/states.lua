@@ -3,14 +3,15 @@
 -- returns the state, or nil for other content, and whether a number in it is too large to count with.
 --
 -- A row of an algorithm that terms have, see terms.lua, has name and what a content has in the Go code:
---   open(key, now, t)                returns the state of a key for a term, or nil and the reply that refuses it
+--   open(key, now, t)                returns a key's state for a term, or nil and the reply that refuses it
 --   decide(s, now, cost, options)    returns a decision. Without PEEK the state is then that after it
---   commit(s, key)                   writes the state if it has changed, and returns the place of what was taken
+--   commit(s, key)                   writes what has changed, and returns the place of what was taken
 --   record(s, now, units)            takes units whatever the limit says, or returns the code of a reply
 --   held(s, now, h)                  returns how many of the units of a term of a hold still count
 --   give_back(s, key, now, h, n)     gives n of them back, at least 1
--- A decision is eight numbers: units allowed, limit, remaining, retry, reset and next in ms, used, window; of
--- GCRA without limit and window. If the first is a code the others mean nothing. Only commit and give_back write.
+-- A decision is eight numbers: units allowed, limit, remaining, retry, reset and next in ms, used, window;
+-- of GCRA without limit and window. If the first is a code the others mean nothing. Only commit and
+-- give_back write.
 
 local algorithms = {}
 

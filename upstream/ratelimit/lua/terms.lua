@@ -1,8 +1,8 @@
--- Terms: what a call asks of a key. RL.ALLOW has one, RL.MALLOW and RL.MRESERVE one for each key. All terms are
--- decided before anything is written, since nothing is taken back if a function fails.
+-- Terms: what a call asks of a key. RL.ALLOW has one, RL.MALLOW and RL.MRESERVE one for each key. All terms
+-- are decided before anything is written, since nothing is taken back if a function fails.
 
--- quotas_of reads a number of windows, limit, window ... from args. It returns the first limit and window, all if
--- there are several, and what follows.
+-- quotas_of reads a number of windows, limit, window ... from args. It returns the first limit and window,
+-- all if there are several, and what follows.
 local function quotas_of(args, at)
   local limit, window = tonumber(args[at + 1]), tonumber(args[at + 2])
   if args[at] == '1' then
@@ -16,7 +16,8 @@ local function quotas_of(args, at)
 end
 
 -- allow_by returns the function of RL.ALLOW with an algorithm. key; number of windows, limit, window ...,
--- parameter, then cost, options for each caller. A term of one window is its own quota, and may become the state.
+-- parameter, then cost, options for each caller. A term of one window is its own quota, and may become the
+-- state.
 local function allow_by(a)
   local open, decide, commit = a.open, a.decide, a.commit
   return function(keys, args)
@@ -156,8 +157,10 @@ local function reserve(keys, args)
     for i, t in ipairs(terms) do
       h.terms[i] = {
         name = string.upper(t.algo.name), key = keys[i], texts = {
-          format('%.0f', t.param), format('%.0f', t.d[1]), format('%.0f', t.place), format('%.0f', longest(t)),
-          t.quotas and format('%.0f', t.d[2]) or t.limit_text, format('%.0f', t.d[3]), format('%.0f', t.d[5]),
+          format('%.0f', t.param), format('%.0f', t.d[1]), format('%.0f', t.place),
+          format('%.0f', longest(t)),
+          t.quotas and format('%.0f', t.d[2]) or t.limit_text, format('%.0f', t.d[3]),
+          format('%.0f', t.d[5]),
           '0', '0', '0',
         },
       }
@@ -167,8 +170,8 @@ local function reserve(keys, args)
   return joint_reply(terms, binding, options)
 end
 
--- settle_term sets what a term of a hold counts, exceeds and releases, of actual units, and changes nothing yet.
--- It returns the reply that refuses, if any.
+-- settle_term sets what a term of a hold counts, exceeds and releases, of actual units, and changes nothing
+-- yet. It returns the reply that refuses, if any.
 local function settle_term(t, h, key, now, actual)
   if is_large(h.units) or is_large(h.place) then
     return { LARGE, 0, 0 }
@@ -195,8 +198,8 @@ local function settle_term(t, h, key, now, actual)
   end
 end
 
--- keys, hold's key; id, actual units of each key. The reply is 0 and for each key the units that count, the excess
--- and the units released, or empty without a hold.
+-- keys, hold's key; id, actual units of each key. The reply is 0 and for each key the units that count, the
+-- excess and the units released, or empty without a hold.
 local function settle(keys, args)
   local now, id = now_ms(), args[1]
   local h, refusal = hold_open(keys, id)
