@@ -64,7 +64,7 @@ func (b *Buckets) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 				keepMs = max(keepMs, b.retention(expireAtMs))
 			}
 		}
-		d.ExpireAtMs, d.SliceMs = add(b.endOf(newestMs), keepMs), newestMs
+		d.ExpireAtMs, d.PlaceMs = add(b.endOf(newestMs), keepMs), newestMs
 		d.ResetAfterMs = sub(add(b.endOf(newestMs), q.WindowMs), nowMs)
 		if used == 0 {
 			d.NextAfterMs = d.ResetAfterMs

@@ -43,7 +43,7 @@ func (s *Counter) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decisio
 		d.consume()
 		now.Count = add(now.Count, d.Units)
 		expireAtMs = add(now.BeginMs, 2*s.WindowMs)
-		d.ExpireAtMs, d.SliceMs = expireAtMs, now.BeginMs
+		d.ExpireAtMs, d.PlaceMs = expireAtMs, now.BeginMs
 	}
 	if d.Used > 0 {
 		d.ResetAfterMs = untilGone(now.leaves(nowMs, d.Used, d.Used), nowMs, expireAtMs)

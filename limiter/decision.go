@@ -65,15 +65,15 @@ type Change struct {
 	Score int64
 	// TatUs is for GCRA: when the bucket will be full again, in unix microseconds.
 	TatUs int64
-	// SliceMs is for FIXED, BUCKETS and COUNTER: the slice of time that counts the units, in
-	// unix milliseconds. It is where a slice of FIXED ends, and where others begin.
-	SliceMs int64
+	// PlaceMs is where in time the units are counted, in unix milliseconds: of FIXED the end of the slice, of
+	// BUCKETS and COUNTER the start of the bucket or slice, of GCRA now.
+	PlaceMs int64
 	// ExpireAtMs is the key's new expiry: it lives while now <= ExpireAtMs.
 	ExpireAtMs int64
 }
 
-// Place returns where in time the units are taken: Score, TatUs or SliceMs, by the algorithm.
-func (c *Change) Place() int64 { return c.Score + c.TatUs + c.SliceMs }
+// Place returns where in time the units are counted: the Score of a log, or PlaceMs.
+func (c *Change) Place() int64 { return c.Score + c.PlaceMs }
 
 // A Taking is units that a call took of a key, for State.HeldOf and State.GiveBack.
 type Taking struct {

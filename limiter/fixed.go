@@ -28,7 +28,7 @@ func (s *Fixed) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision)
 	}
 	if d.Allowed > 0 && !call.Peek {
 		d.consume()
-		d.ExpireAtMs, d.SliceMs = endMs, endMs
+		d.ExpireAtMs, d.PlaceMs = endMs, endMs
 		d.ResetAfterMs = sub(endMs, nowMs)
 	}
 	if q.Limit > 0 {

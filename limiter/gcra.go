@@ -48,21 +48,23 @@ func (s *GCRA) Record(nowMs, expireAtMs int64, q Quota, units int64) (Decision, 
 	return s.decide(nowMs, expireAtMs, q, Call{Cost: units, done: true}), nil
 }
 
-// HeldOf implements State. The units of a taking are the last before its theoretical arrival time; an
-// interval of which a part is ahead of now counts as a unit.
+// HeldOf implements State. An interval of which a part is ahead of now counts as a unit.
 func (s *GCRA) HeldOf(nowMs, expireAtMs int64, t Taking) int64 {
 	return min(t.Units, ceil(s.share(nowMs, expireAtMs, t), t.Interval()))
 }
 
-// share returns how many microseconds ahead of now the taking, with those before it, fills.
+// share returns how many microseconds the units of a taking surely fill ahead of now: those that they would fill
+// in an empty bucket.
 func (s *GCRA) share(nowMs, expireAtMs int64, t Taking) int64 {
-	return min(s.ahead(nowMs, expireAtMs), max(0, sub(t.Place, mul(nowMs, usPerMs))))
+	endUs := add(mul(t.Place, usPerMs), mul(t.Units, t.Interval()))
+	return min(s.ahead(nowMs, expireAtMs), max(0, sub(endUs, mul(nowMs, usPerMs))))
 }
 
-// GiveBack implements State. If others took units later, the bucket was not full in between as far as the
-// share reaches ahead of now, so that without the taking they would have left it fuller by as much.
+// GiveBack implements State. Without the taking, later ones would have begun earlier by as much as the bucket was
+// not full before each. That is at least what the taking fills ahead of now, since it lies behind its instant
+// whatever was given back of others.
 func (s *GCRA) GiveBack(nowMs, expireAtMs int64, t Taking, n int64) int64 {
-	s.TatUs = sub(s.TatUs, min(mul(t.Interval(), n), s.share(nowMs, expireAtMs, t)))
+	s.TatUs = sub(s.TatUs, min(mul(n, t.Interval()), s.share(nowMs, expireAtMs, t)))
 	aheadUs := s.ahead(nowMs, expireAtMs)
 	if aheadUs == 0 {
 		return gone
@@ -81,7 +83,7 @@ func (s *GCRA) decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) 
 	if d.Allowed > 0 && !call.Peek {
 		d.consume()
 		aheadUs += d.Units * intervalUs
-		d.TatUs = add(nowUs, aheadUs)
+		d.TatUs, d.PlaceMs = add(nowUs, aheadUs), nowMs
 		expireAtMs = add(nowMs, ceil(aheadUs, usPerMs))
 		d.ExpireAtMs = expireAtMs
 	}

@@ -32,7 +32,7 @@ local function gcra_decide(s, now, cost, flags)
       return { LARGE, 0, 0, 0, 0, 0, 0, 0 }
     end
     expire = now + ceil_div(ahead, 1000)
-    s.tat, s.expire, s.changed = now * 1000 + ahead, expire, true
+    s.tat, s.expire, s.place, s.changed = now * 1000 + ahead, expire, now, true
   end
   local reset, next_after = 0, 0
   if used > 0 then
@@ -60,9 +60,9 @@ local function gcra_open(key, _, s)
   return s
 end
 
--- gcra_share returns how many microseconds ahead of now a taking, with those before it, fills.
+-- gcra_share returns how many microseconds the units of a taking would fill ahead of now in an empty bucket.
 local function gcra_share(s, now, h)
-  return min(gcra_ahead(s, now), max(0, h.place - now * 1000))
+  return min(gcra_ahead(s, now), max(0, (h.place - now) * 1000 + h.units * s.interval))
 end
 
 local function gcra_write(key, s)
@@ -84,7 +84,7 @@ algorithms[#algorithms + 1] = {
     if s.changed then
       gcra_write(key, s)
     end
-    return s.tat
+    return s.place
   end,
   held = function(s, now, h) return min(h.units, ceil_div(gcra_share(s, now, h), s.interval)) end,
   give_back = function(s, key, now, h, n)

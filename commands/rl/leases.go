@@ -132,7 +132,7 @@ func (k *leaseKey) decide(c *commands.Ctx, t *term) resp.Value {
 		t.d.Allowed = 1
 	default:
 		t.d.Allowed = 1
-		t.d.Change = limiter.Change{Units: 1, SliceMs: c.NowMs + q.WindowMs}
+		t.d.Change = limiter.Change{Units: 1, PlaceMs: c.NowMs + q.WindowMs}
 		lastMs = max(lastMs, c.NowMs+q.WindowMs)
 		if !k.holds(c, t.id) {
 			active++
