@@ -61,6 +61,13 @@ func newLinCall(name string, n int, keysAndLimits ...int) linCall {
 	return c
 }
 
+func (c linCall) command() (name string, line []string) { return c.name, c.line }
+
+// A linInput is a call of a history.
+type linInput interface {
+	command() (name string, line []string)
+}
+
 // linState is the state of the model. It is comparable.
 type linState struct {
 	step  int
@@ -222,14 +229,15 @@ type linHistory struct {
 	ops     []porcupine.Operation
 }
 
-func (h *linHistory) run(p *linRun, client int, w *wire, c linCall) error {
-	args := make([][]byte, len(c.line))
-	for i, word := range c.line {
+func (h *linHistory) run(p *linRun, client int, w *wire, c linInput) error {
+	name, line := c.command()
+	args := make([][]byte, len(line))
+	for i, word := range line {
 		args[i] = []byte(word)
 	}
 	call := h.counter.Add(1)
 	output := "OK"
-	if c.name == "ADVANCE" { // of one client, and not through a gateway, which does not have the clock
+	if name == "ADVANCE" { // of one client, and not through a gateway, which does not have the clock
 		if err := p.advance(linStepMs); err != nil {
 			return err
 		}
