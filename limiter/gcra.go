@@ -53,16 +53,16 @@ func (s *GCRA) HeldOf(nowMs, expireAtMs int64, t Taking) int64 {
 	return min(t.Units, ceil(s.share(nowMs, expireAtMs, t), t.Interval()))
 }
 
-// share returns how many microseconds the units of a taking surely fill ahead of now: those that they would fill
-// in an empty bucket.
+// share returns how many microseconds the units of a taking surely fill ahead of now: those that they would
+// fill in an empty bucket.
 func (s *GCRA) share(nowMs, expireAtMs int64, t Taking) int64 {
 	endUs := add(mul(t.Place, usPerMs), mul(t.Units, t.Interval()))
 	return min(s.ahead(nowMs, expireAtMs), max(0, sub(endUs, mul(nowMs, usPerMs))))
 }
 
-// GiveBack implements State. Without the taking, later ones would have begun earlier by as much as the bucket was
-// not full before each. That is at least what the taking fills ahead of now, since it lies behind its instant
-// whatever was given back of others.
+// GiveBack implements State. Without the taking, later ones would have begun earlier by as much as the bucket
+// was not full before each. That is at least what the taking fills ahead of now, since it lies behind its
+// instant whatever was given back of others.
 func (s *GCRA) GiveBack(nowMs, expireAtMs int64, t Taking, n int64) int64 {
 	s.TatUs = sub(s.TatUs, min(mul(n, t.Interval()), s.share(nowMs, expireAtMs, t)))
 	aheadUs := s.ahead(nowMs, expireAtMs)
