@@ -97,8 +97,8 @@ type State interface {
 	Record(nowMs, expireAtMs int64, q Quota, units int64) (Decision, error)
 	// HeldOf returns how many units of a taking still count.
 	HeldOf(nowMs, expireAtMs int64, t Taking) int64
-	// GiveBack gives n units back, from 1 to what HeldOf returns, once for a taking. Afterwards the state is at least
-	// as full as if they had not been taken. It returns the key's new expiry, or -1 if nothing is
+	// GiveBack gives n units back, from 1 to what HeldOf returns, once for a taking. Afterwards the state is
+	// at least as full as if they had not been taken. It returns the key's new expiry, or -1 if nothing is
 	// left that counts.
 	GiveBack(nowMs, expireAtMs int64, t Taking, n int64) (newExpireAtMs int64)
 }
