@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The replies to calls with terms over several keys, to those that settle, cancel and release what they took, must
-// be linearizable, too. Keys a and b are logs, c is a count of FIXED, and s and t are slots. As in linState, the
-// clock moves in steps.
+// The replies to calls with terms over several keys, to those that settle, cancel and release what they took,
+// must be linearizable, too. Keys a and b are logs, c is a count of FIXED, and s and t are slots. As in
+// linState, the clock moves in steps.
 
 const (
 	linClients = 64
@@ -72,7 +72,8 @@ func newLinTermsCall(name string, id int, actuals []int, terms ...linTerm) linTe
 		}
 	}
 	if c.line = strings.Fields(line); c.peeks() {
-		c.line = append([]string{"EVAL", "return {redis.call(unpack(ARGV)), redis.call(" + linPeek + ")}", "0"}, c.line...)
+		script := "return {redis.call(unpack(ARGV)), redis.call(" + linPeek + ")}"
+		c.line = append([]string{"EVAL", script, "0"}, c.line...)
 	}
 	return c
 }
@@ -101,8 +102,8 @@ type linTermsState struct {
 // linFixedState is a count and the millisecond at which it ends, both 0 for no key.
 type linFixedState struct{ count, endMs int }
 
-// linHold is what an id reserved: the first reply, when, the end of the count of FIXED, and, of a hold that is
-// settled, the replies of RL.MSETTLE and RL.MCANCEL.
+// linHold is what an id reserved: the first reply, when, the end of the count of FIXED, and, of a hold that
+// is settled, the replies of RL.MSETTLE and RL.MCANCEL.
 type linHold struct {
 	reply, settled, canceled string
 	step, endMs              int
@@ -294,7 +295,7 @@ func (m linTermsFaults) call(s linTermsState, c linTermsCall) (string, linTermsS
 	for i, t := range c.terms {
 		answers[i] = m.decide(&s, t, c.id)
 		last := len(c.terms) > 1 && i == len(c.terms)-1
-		denied = denied || answers[i][0] == 0 && !(m.ignoresTheLast && last)
+		denied = denied || answers[i][0] == 0 && (!m.ignoresTheLast || !last)
 		if answers[i][0] > 0 {
 			s.take(t, c.id, &answers[i])
 		}
@@ -315,9 +316,9 @@ func (m linTermsFaults) call(s linTermsState, c linTermsCall) (string, linTermsS
 	return reply, s
 }
 
-// A linSearch looks for an order of the calls of a history that explains its replies. A call that explains its
-// reply and changes nothing comes first at once, which loses no order. Porcupine would try each set of them, and
-// there are too many of so many clients.
+// A linSearch looks for an order of the calls of a history that explains its replies. A call that explains
+// its reply and changes nothing comes first at once, which loses no order. Porcupine would try each set of
+// them, and there are too many of so many clients.
 type linSearch struct {
 	linTermsFaults
 	ops   []porcupine.Operation
@@ -402,8 +403,8 @@ var linTermsFirst = func() []linTermsCall {
 	}
 }()
 
-// linTermsOf returns the terms of an id, over some keys in some order. Costs are large and random, so that replies
-// say which calls came before.
+// linTermsOf returns the terms of an id, over some keys in some order. Costs are large and random, so that
+// replies say which calls came before.
 func linTermsOf(r *rand.Rand) (terms []linTerm) {
 	for _, key := range r.Perm(5)[:3+r.IntN(2)] {
 		t := linTerm{key, []int{10_000, 20_000}[r.IntN(2)], 1 + r.IntN(1000)}
