@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/oracle"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
 
@@ -270,7 +271,10 @@ var modelFaults = []struct{ name, text, fault string }{
 }
 
 func TestComparisonFindsFaults(t *testing.T) {
-	for _, f := range modelFaults {
+	for i, f := range modelFaults {
+		if race.Enabled && i%8 != 0 {
+			continue // what they share with others is the two servers, which some of them show as well as all
+		}
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, 1, strings.Count(ratelimit.Library(), f.text), "%q", f.text)
