@@ -52,7 +52,7 @@ var (
 		},
 	}}
 
-	// The same with a cost; see costs.go.
+	// The same with a cost; see terms.go.
 	allowCost = flow{{[]string{"RL.ALLOW {key} {limit} {window} COST {cost}"}, rlAllow[0].replies}}
 
 	evalCost = flow{{

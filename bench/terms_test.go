@@ -85,7 +85,7 @@ func TestTermsDecideAsTheScript(t *testing.T) {
 }
 
 // TestHoldsDecideAsTheScripts sends holds and the scripts of counters calls of random costs within one
-// window, of which some are not settled.
+// window. Some are not settled.
 func TestHoldsDecideAsTheScripts(t *testing.T) {
 	type work struct {
 		id        int

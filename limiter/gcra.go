@@ -48,7 +48,7 @@ func (s *GCRA) Record(nowMs, expireAtMs int64, q Quota, units int64) (Decision, 
 	return s.decide(nowMs, expireAtMs, q, Call{Cost: units, done: true}), nil
 }
 
-// HeldOf implements State. An interval of which a part is ahead of now counts as a unit.
+// HeldOf implements State. An interval that ends after now counts as a unit.
 func (s *GCRA) HeldOf(nowMs, expireAtMs int64, t Taking) int64 {
 	return min(t.Units, ceil(s.share(nowMs, expireAtMs, t), t.Interval()))
 }

@@ -87,14 +87,7 @@ func rlRefund(c *commands.Ctx) resp.Value {
 
 // parseRefund returns how many units RL.REFUND is to return.
 func parseRefund(c *commands.Ctx) (count int64, refusal resp.Value) {
-	count, ok := store.ParseInt(c.Args[2])
-	switch {
-	case !ok:
-		return 0, errRefundNumber
-	case count < 0:
-		return 0, errRefundNegative
-	}
-	return count, resp.None
+	return notNegative(c.Args[2], errRefundNumber, errRefundNegative)
 }
 
 // RL.INFO key

@@ -264,14 +264,7 @@ func parseAcquire(c *commands.Ctx) (maxSlots, leaseMs int64, id []byte, refusal 
 }
 
 func parseMax(arg []byte) (maxSlots int64, refusal resp.Value) {
-	maxSlots, ok := store.ParseInt(arg)
-	switch {
-	case !ok:
-		return 0, errMaxNumber
-	case maxSlots < 0:
-		return 0, errMax
-	}
-	return maxSlots, resp.None
+	return notNegative(arg, errMaxNumber, errMax)
 }
 
 // RL.RENEW key id LEASE ms

@@ -188,7 +188,7 @@ func (k *logKey) removeNewest(c *commands.Ctx, n, first, last int64) (removed in
 	return removed
 }
 
-// removeHeld is removeNewest if so many units are held, of which it removes at least one.
+// removeHeld is removeNewest if so many units are held. It removes at least one.
 func (k *logKey) removeHeld(c *commands.Ctx, removed, held, first, last int64) {
 	var keepMs int64
 	if k.expireAtMs != 0 {

@@ -130,3 +130,15 @@ func (o *options) id() (id []byte, refusal resp.Value) {
 	id = o.value()
 	return id, checkID(id)
 }
+
+// notNegative parses an integer from 0 on. It fails with wrong if it is none, with below if it is negative.
+func notNegative(arg []byte, wrong, below resp.Value) (n int64, refusal resp.Value) {
+	n, ok := store.ParseInt(arg)
+	switch {
+	case !ok:
+		return 0, wrong
+	case n < 0:
+		return 0, below
+	}
+	return n, resp.None
+}

@@ -386,14 +386,7 @@ func parseSettle(c *commands.Ctx) (actual int64, refusal resp.Value) {
 }
 
 func parseActual(arg []byte) (actual int64, refusal resp.Value) {
-	actual, ok := store.ParseInt(arg)
-	switch {
-	case !ok:
-		return 0, errActualNumber
-	case actual < 0:
-		return 0, errActualNegative
-	}
-	return actual, resp.None
+	return notNegative(arg, errActualNumber, errActualNegative)
 }
 
 // RL.MSETTLE numkeys key [key ...] id actual [actual ...]

@@ -39,7 +39,7 @@ func session(c *commands.Ctx) *Session {
 // newTerm returns scratch space for the arguments of a call with one key.
 func (s *Session) newTerm() *term { return &s.newTerms(1)[0] }
 
-// newTerms returns scratch space for n terms, of which there are at most maxTerms.
+// newTerms returns scratch space for n terms, at most maxTerms.
 func (s *Session) newTerms(n int) []term {
 	if len(s.terms) < n {
 		s.terms = make([]term, n)
