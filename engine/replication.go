@@ -185,8 +185,9 @@ func (e *Engine) followMaster(host string, port int, promoted func(accepted bool
 		Follower: f, NowUs: e.clock.MonotonicUs, Log: e.logReplication, Promoted: promoted,
 	})
 	f.session = e.newMasterSession(f, addr)
-	old := r.link.Swap(&masterLink{link, host, port})
-	e.closeLink(old)
+	if old := r.link.Swap(&masterLink{link, host, port}); old != nil {
+		old.End() // its goroutine may wait for shards
+	}
 	r.refreshRules(e.cfg.View)
 	e.endWaits()
 	e.options.Log.Info("a replica from now on", "master", addr)
@@ -205,25 +206,18 @@ func (e *Engine) promote() {
 	if offsetUs := r.masterTime.Swap(0); offsetUs != 0 {
 		e.clock.Align(offsetUs)
 	}
+	old.End() // before it could tell a place in the new history; its goroutine may wait for shards
 	r.stream.Fork()
 	if r.stream.Active() {
 		e.recording.setStream(&r.stream)
 	}
 	// Replicas ask again, and go on in the new history.
 	r.master.KillAll()
-	e.closeLink(old)
 	if err := e.cfg.Assign("replicaof", ""); err != nil {
 		e.options.Log.Warn("the directive replicaof was not cleared", "error", err)
 	}
 	r.refreshRules(e.cfg.View)
 	e.options.Log.Info("a master from now on", "history", r.stream.Position().ID)
-}
-
-// closeLink ends a link. Its goroutine may wait for shards, so it is not waited for here.
-func (e *Engine) closeLink(l *masterLink) {
-	if l != nil {
-		go l.Close()
-	}
 }
 
 func (e *Engine) linkSettings() replication.LinkSettings {

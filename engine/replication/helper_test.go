@@ -58,6 +58,7 @@ type keeper struct {
 	stream Stream
 	whole  func(copied []byte) error // nil: copyHead and copyEnd are looked for
 	refuse func(args [][]byte) error // nil: every command is applied
+	asked  func()                    // nil, or called when Position is
 
 	mu            sync.Mutex // protects the fields below
 	keys          []byte
@@ -78,7 +79,12 @@ func newKeeper() *keeper {
 	return k
 }
 
-func (k *keeper) Position() (Position, bool) { return k.stream.Position(), k.stream.Active() }
+func (k *keeper) Position() (Position, bool) {
+	if k.asked != nil {
+		k.asked()
+	}
+	return k.stream.Position(), k.stream.Active()
+}
 
 func (k *keeper) Continue(id string) error {
 	k.mu.Lock()

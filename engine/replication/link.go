@@ -86,12 +86,18 @@ func (l *Link) Up() bool {
 	return l.state == Connected
 }
 
-// Close ends the link and waits until nothing more is applied. The Follower must not call it.
-func (l *Link) Close() {
+// End lets the link end: a position that the Follower takes from now on is told to no master. It waits for
+// nothing, so what has arrived may still be applied.
+func (l *Link) End() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	closeOnce(l.stop)
 	l.hangUp()
-	l.mu.Unlock()
+}
+
+// Close ends the link and waits until nothing more is applied. The Follower must not call it.
+func (l *Link) Close() {
+	l.End()
 	<-l.done
 }
 

@@ -120,6 +120,21 @@ func TestCloseBeforeTheFirstTick(t *testing.T) {
 	})
 }
 
+// TestEndBeforePSYNC: a follower becomes a master, with a history of its own, while its link introduces
+// itself. The link asks for nothing then, neither from a place in that history nor for a copy.
+func TestEndBeforePSYNC(t *testing.T) {
+	withRig(t, func(t *testing.T, r *rig) {
+		r.keeper.stream.Reset(Position{NewID(), 100}, 0)
+		r.keeper.asked = func() {
+			r.End()
+			r.keeper.stream.Fork()
+		}
+		r.later(0)
+		asked := r.questions()
+		require.Regexp(t, `^REPLCONF capa`, asked[len(asked)-1])
+	}, handshake("+CONTINUE\r\n"))
+}
+
 func TestCloseWhileConnecting(t *testing.T) {
 	for name, late := range map[string]bool{"Dial fails": false, "Dial succeeds nevertheless": true} {
 		t.Run(name, func(t *testing.T) {

@@ -81,6 +81,9 @@ func (l *Link) sync(conn io.Writer, in *bufio.Reader) error {
 	}
 	defer accepted(false)
 	from, ok := l.o.Follower.Position()
+	if isClosed(l.stop) { // it may be a place in the history that the follower has begun as a master
+		return ErrClosed
+	}
 	args := []string{"PSYNC", "?", "-1"}
 	if ok {
 		args = []string{"PSYNC", from.ID, strconv.FormatInt(from.Offset+1, 10)}
