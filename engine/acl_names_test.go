@@ -5,11 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // TestRulesNameEachCommandOnce checks that no command of the table is also one of those
 // that only Redis has.
 func TestRulesNameEachCommandOnce(t *testing.T) {
+	race.OneGoroutine(t)
 	e, _ := newEngine(t)
 	s := newSession(t, e)
 	for _, c := range e.Table().All() {

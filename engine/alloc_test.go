@@ -108,6 +108,7 @@ func (l *lastGroup) Append(g *effects.Group, _ int64) int64 {
 
 // TestHotCommandsDoNotAllocate measures from a parsed command to its encoded reply.
 func TestHotCommandsDoNotAllocate(t *testing.T) {
+	race.OneGoroutine(t)
 	for world, prepare := range map[string]func(t *testing.T, e *engine.Engine){
 		"alone":    func(*testing.T, *engine.Engine) {},
 		"recorded": func(_ *testing.T, e *engine.Engine) { e.Record(&lastGroup{}) },

@@ -86,20 +86,15 @@ func (a *arrivals) findWatchers(shards store.ShardSet, cmd *commands.Command, ar
 // ReadAheadCalls is how many calls ReadAhead takes at most.
 const ReadAheadCalls = store.ReadAheadKeys
 
-// cachedBytes is the size of the keyspace below which reading ahead costs more than it
-// saves, because most of it is in the processor's cache anyway.
-const cachedBytes = 4 << 20
-
 // Arrived is the beginning of a command that has arrived and will run soon: the first Len of its arguments.
 type Arrived struct {
 	Args [4][]byte
 	Len  int
 }
 
-// ReadsAhead reports whether ReadAhead is worth calling: not in a transaction, and not while the processor's
-// cache holds the keyspace.
+// ReadsAhead reports whether ReadAhead is worth calling: not in a transaction, and not for a small keyspace.
 func (s *Session) ReadsAhead() bool {
-	return !s.tx.open && s.engine.store.UsedEstimate() >= cachedBytes
+	return !s.tx.open && s.engine.store.ReadsAhead()
 }
 
 // ReadAhead reads the memory of the first keys of commands that have arrived, so that the processor has it in

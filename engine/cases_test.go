@@ -17,6 +17,7 @@ import (
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scenario"
 )
@@ -53,6 +54,7 @@ import (
 //	@ending      the engine ends scripts
 //	@prepare     what a signal does before the engine ends; @insist is a second signal, @signal saves only
 func TestCases(t *testing.T) {
+	race.OneGoroutine(t)
 	files, err := scenario.Glob("testdata/cases/*.cases",
 		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups", "held", "step", "disk", "stop",
 		"start", "open", "load", "put", "fault", "files", "until", "durable",

@@ -79,6 +79,7 @@ func TestRegistrationsTakeTheHeap(t *testing.T) {
 // TestRegistrationsAreEvicted checks that a client that registers more than maxmemory-clients is closed,
 // whether by one command or by many, and that another that registers little is not.
 func TestRegistrationsAreEvicted(t *testing.T) {
+	race.OneGoroutine(t)
 	for name, r := range registrations {
 		for _, each := range []int{1, 20_000} {
 			t.Run(fmt.Sprintf("%s of %d", name, each), func(t *testing.T) {

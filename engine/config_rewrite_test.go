@@ -16,6 +16,7 @@ import (
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -138,6 +139,7 @@ func TestWrittenUsersAreReadAgain(t *testing.T) {
 
 // TestLongUsersAreNotWritten: what would be longer than a server reads is not written.
 func TestLongUsersAreNotWritten(t *testing.T) {
+	race.OneGoroutine(t)
 	acl := filepath.Join(t.TempDir(), "users.acl")
 	require.NoError(t, os.WriteFile(acl, nil, 0o600))
 	for _, c := range []struct {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // The documents' limiters under RL.DOCTOR: what it says of each, and that it says nothing
@@ -53,6 +55,7 @@ func (w *scene) problems() (out []string) {
 
 // TestDoctorOnTheDocuments: two clients send the hits of each limiter at the same instants.
 func TestDoctorOnTheDocuments(t *testing.T) {
+	race.OneGoroutine(t)
 	byName := make(map[string]flow)
 	for _, f := range documentFlows {
 		byName[f.name] = f
@@ -167,6 +170,7 @@ return n`
 // TestDoctorOnRightLimiters: the documents' limiters, written right, and those of libraries
 // have no problem.
 func TestDoctorOnRightLimiters(t *testing.T) {
+	race.OneGoroutine(t)
 	unique := func(c *flowClient, nowMs int64) string { return fmt.Sprint(nowMs, "-", c.serial) }
 	for _, f := range []struct {
 		name string

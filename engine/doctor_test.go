@@ -10,11 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/scenario"
 )
 
 // TestDoctorCases runs testdata/doctor.cases against an engine with rl-doctor.
 func TestDoctorCases(t *testing.T) {
+	race.OneGoroutine(t)
 	f, err := scenario.ReadFile("testdata/doctor.cases", "tick", "found")
 	require.NoError(t, err)
 	for _, s := range f.Sections {

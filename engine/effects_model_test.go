@@ -306,6 +306,7 @@ func TestALostEffectIsNoticed(t *testing.T) {
 // TestRedisReadsOurLog checks that redis-server, where installed, loads the same
 // keyspace.
 func TestRedisReadsOurLog(t *testing.T) {
+	race.OneGoroutine(t)
 	if err := oracle.Find(); err != nil {
 		t.Skip(err) // the tests need Go and nothing else; CI installs redis-server first
 	}

@@ -114,6 +114,7 @@ func TestExpiredKeysGoFirst(t *testing.T) {
 // TestNothingToEvict checks that a command that needs memory is refused, and others are
 // not, when there is nothing to evict.
 func TestNothingToEvict(t *testing.T) {
+	race.OneGoroutine(t)
 	e, _ := newEngine(t, "--maxmemory-policy", "volatile-lru")
 	s := newSession(t, e)
 	for i := range 1000 {
@@ -191,6 +192,7 @@ func TestEvictionUnderConcurrency(t *testing.T) {
 // TestLimitBelowWhatIsHeld checks that a command evicts for a bounded time only, and that
 // ticks go on.
 func TestLimitBelowWhatIsHeld(t *testing.T) {
+	race.OneGoroutine(t)
 	e, _ := newEngine(t, "--maxmemory-policy", "allkeys-random")
 	s := newSession(t, e)
 	empty := e.MemoryUse().Used()
@@ -208,12 +210,13 @@ func TestLimitBelowWhatIsHeld(t *testing.T) {
 
 // TestRoundsOfFillAndExpire checks that filling to the limit and expiring leaks nothing.
 func TestRoundsOfFillAndExpire(t *testing.T) {
+	race.OneGoroutine(t)
 	e, h := newEngine(t, "--maxmemory-policy", "limiter-aware",
 		"--rl-top", "no") // its counts outlive keys: TestUsedMemoryOfTop
 	s := newSession(t, e)
 	limit := bound(t, e, s, 2<<20)
 	var first int64
-	for round := range race.Fewer(10) {
+	for round := range 10 {
 		for i := range 30_000 {
 			reply := do(s, fmt.Sprintf("RL.ALLOW r%d:%d 10 1m", round, i))
 			require.NotContains(t, reply, "OOM")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/logging"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -213,6 +214,7 @@ func TestWaitingLoginOfAConnectionThatEnds(t *testing.T) {
 // TestManyAddresses checks that the addresses that are remembered are bounded, and that one
 // that guesses much is not forgotten for those that guess a little.
 func TestManyAddresses(t *testing.T) {
+	race.OneGoroutine(t)
 	l := newLoginTest(t)
 	for range 10 {
 		require.Equal(t, wrongPass, guess(l.connect(t, "guesser"), "AUTH wrong"))

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -40,6 +41,7 @@ func memoryStats(t *testing.T, s *engine.Session) (names []string, values map[st
 // TestMemoryUsageAddsUp: what MEMORY USAGE says of all keys, and the tables' own
 // memory, is what the keyspace adds to used_memory.
 func TestMemoryUsageAddsUp(t *testing.T) {
+	race.OneGoroutine(t)
 	const seed = 1
 	random := rand.New(rand.NewPCG(seed, seed))
 	for _, kind := range slices.Sorted(maps.Keys(memoryKinds)) {

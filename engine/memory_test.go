@@ -142,7 +142,8 @@ func TestUsedMemoryIsTheHeaps(t *testing.T) {
 // TestMemoryIsRightAfterAnything compares the running count with a recount, after random
 // commands.
 func TestMemoryIsRightAfterAnything(t *testing.T) {
-	for seed := range uint64(race.Fewer(4)) {
+	race.OneGoroutine(t)
+	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 28))
 		e, h := newEngine(t, "--set-max-intset-entries", "10")
 		s := newSession(t, e)

@@ -8,10 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine/traces"
+	"github.com/zlimit/zlimit/race"
 )
 
 // TestUsedMemoryOfTop: used_memory has the counts of RL.TOP, and loses them when it is off.
 func TestUsedMemoryOfTop(t *testing.T) {
+	race.OneGoroutine(t)
 	e, h := newEngine(t, "--rl-top", "yes", "--rl-top-sampling", "1")
 	s := newSession(t, e)
 	name := strings.Repeat("n", 200)
@@ -38,6 +40,7 @@ func TestUsedMemoryOfTop(t *testing.T) {
 
 // TestUsedMemoryOfTraces: used_memory has the decisions that RL.TRACE keeps.
 func TestUsedMemoryOfTraces(t *testing.T) {
+	race.OneGoroutine(t)
 	e, _ := newEngine(t, "--rl-top", "no")
 	s := newSession(t, e)
 	do(s, "RL.ALLOW k 5 1h")

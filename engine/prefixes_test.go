@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/race"
 )
 
 // prefixFull is the refusal of a call under "t:" with a limit of n keys.
@@ -66,6 +67,7 @@ func TestPrefixRefusesNewKeys(t *testing.T) {
 
 // TestPrefixLimitOfManyKeys sets a limit while there are many keys, and counts them in the steps of Tick.
 func TestPrefixLimitOfManyKeys(t *testing.T) {
+	race.OneGoroutine(t)
 	pauses := 0
 	e, _ := newEngineWith(t, engine.Options{Pause: func() { pauses++ }})
 	s := newSession(t, e)

@@ -13,7 +13,7 @@ func TestReadsAhead(t *testing.T) {
 	e := newLogged(t, nil)
 	s := open(t, e)
 	require.False(t, s.ReadsAhead(), "the keyspace is small")
-	send(s, "SET", "large", string(make([]byte, 2*cachedBytes)))
+	send(s, "SET", "large", string(make([]byte, 8<<20)))
 	require.True(t, s.ReadsAhead())
 	send(s, "MULTI")
 	require.False(t, s.ReadsAhead())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -159,6 +160,7 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 }
 
 func TestRLStatsModel(t *testing.T) {
+	race.OneGoroutine(t)
 	for seed := range uint64(8) {
 		require.NoError(t, runStats(t, seed, ""))
 	}

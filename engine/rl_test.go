@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // Package limiter tests its decisions as pure functions, and server the replies on every
@@ -31,6 +33,7 @@ func overAdmitted(history []admission, windowMs, limit int64) bool {
 }
 
 func TestRLAllowAtRandom(t *testing.T) {
+	race.OneGoroutine(t)
 	windows := []int64{1, 7, 100, 1000}
 	rnd := seeded()
 	for walk := range 20 {

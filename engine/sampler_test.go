@@ -9,6 +9,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/race"
 )
 
 func TestInfoLimiter(t *testing.T) {
@@ -69,6 +70,7 @@ func TestInfoLimiter(t *testing.T) {
 // each key once, and yield now and then. The share decreases with hz, and applies to
 // overdue keys that are not yet removed too.
 func TestSampleInSteps(t *testing.T) {
+	race.OneGoroutine(t)
 	const n, perSecond, slice, rest = 12_000, 10_000, 128, 512
 	for name, c := range map[string]struct {
 		hz   int

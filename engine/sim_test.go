@@ -69,7 +69,8 @@ func bruteForce(calls []simCall, limit, windowMs int64) (admitted, denied, units
 // TestSimAgainstBruteForce: what RL.SIM says of a trace under any limit is what a list of
 // hits says.
 func TestSimAgainstBruteForce(t *testing.T) {
-	for seed := range uint64(race.Fewer(30)) {
+	race.OneGoroutine(t)
+	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		e, _ := newEngine(t)
 		s := newSession(t, e)
@@ -146,6 +147,7 @@ func TestBruteForceFinds(t *testing.T) {
 // gets the answers that it got. In half of the runs the clock goes back; then there are no
 // peeks, which are not in the trace but remove a key that has expired.
 func TestSimRepeats(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, rule := range []string{
 		"5 100", "5 100 12 1000", "3 1s", "700 1s", "5 100 ALGO FIXED", "5 100 ALGO GCRA 4",
 		"5 100 ALGO BUCKETS 7", "5 100 ALGO COUNTER", "1 60s ALGO COUNTER", "9 1s ALGO BUCKETS 1",

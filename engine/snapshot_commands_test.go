@@ -11,6 +11,7 @@ import (
 
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/scenario"
 	"github.com/zlimit/zlimit/store"
 )
@@ -171,6 +172,7 @@ func (p *snapshotPlayer) play(t *testing.T, f scenario.File) {
 // a snapshot, which must not contain its effects. Every writing command changes keys at
 // least once.
 func TestNoCommandGoesPastASnapshot(t *testing.T) {
+	race.OneGoroutine(t)
 	p := &snapshotPlayer{changed: map[string]bool{}}
 	defer func() { p.end() }()
 	files, err := scenario.Glob(transcriptCases)

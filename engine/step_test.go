@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -79,6 +80,7 @@ func TestKeysNames(t *testing.T) {
 // TestScanLocksOneShard: while another client holds a shard, SCAN returns pages of
 // the others, and a whole scan finds every key, however long its pages are.
 func TestScanLocksOneShard(t *testing.T) {
+	race.OneGoroutine(t)
 	const keys = 64 * 600
 	e, _ := newEngine(t)
 	s := newSession(t, e)

@@ -69,6 +69,7 @@ func (a *topAnswer) fault(exact map[string]int64) string {
 
 // TestTopCounts compares RL.TOP with counts of what was answered.
 func TestTopCounts(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, sampling := range []int{1, 7, 32} {
 		r := rand.New(rand.NewPCG(uint64(sampling), 1))
 		e, clock := newEngine(t, "--rl-top-sampling", fmt.Sprint(sampling))
@@ -76,7 +77,7 @@ func TestTopCounts(t *testing.T) {
 		denied, decided := map[string]int64{}, map[string]int64{}
 		z := rand.NewZipf(r, 1.2, 2, 20_000)
 		faults, asked := 0, 0
-		for step := range race.Fewer(60_000) {
+		for step := range 60_000 {
 			clock.us.Add(r.Int64N(2000))
 			key := fmt.Sprint("user:", z.Uint64())
 			line := "RL.ALLOW " + key + " 3 1s"
@@ -186,6 +187,7 @@ func TestTopOffHoldsNothing(t *testing.T) {
 
 // TestTopIsExactWhileCallsAreFew: each is counted until a slot of time has had many, and again in the next.
 func TestTopIsExactWhileCallsAreFew(t *testing.T) {
+	race.OneGoroutine(t)
 	e, clock := newEngine(t)
 	s := newSession(t, e)
 	require.Contains(t, do(s, "RL.TOP DENIED 1"), "keys [] note "+rl.CountedDecisions)
@@ -216,6 +218,7 @@ func TestTopIsExactWhileCallsAreFew(t *testing.T) {
 
 // TestTopSampleOfShortSessions: clients that make one call each are sampled like others.
 func TestTopSampleOfShortSessions(t *testing.T) {
+	race.OneGoroutine(t)
 	e, _ := newEngine(t, "--rl-top-sampling", "32")
 	asker := newSession(t, e)
 	for range 6_400 {
@@ -230,6 +233,7 @@ func TestTopSampleOfShortSessions(t *testing.T) {
 
 // TestTopSampleOfRhythms: the sample has its share of each key of a pipeline that repeats.
 func TestTopSampleOfRhythms(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, keys := range []int{2, 16, 32, 33} {
 		e, _ := newEngine(t)
 		s := newSession(t, e)

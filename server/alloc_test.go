@@ -5,12 +5,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // TestCommandsDoNotAllocate sends commands of rate limiters on existing keys over
 // TCP, alone and sixteen per write. All allocations of the process count, those of
 // the test's own reading and writing too.
 func TestCommandsDoNotAllocate(t *testing.T) {
+	race.OneGoroutine(t)
 	dial, _ := startForTest(t)
 	for _, c := range []struct{ name, setup, line string }{
 		{"RL.ALLOW admitted", "RL.ALLOW admitted 16000000 1h", "RL.ALLOW admitted 16000000 1h"},

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/config"
+	"github.com/zlimit/zlimit/race"
 )
 
 // addHits adds n hits to the log k.
@@ -156,6 +157,7 @@ func TestDumpsAreReleased(t *testing.T) {
 // TestLargeDumpInLittleMemory: to dump a key of a million hits allocates much less
 // than the payload.
 func TestLargeDumpInLittleMemory(t *testing.T) {
+	race.OneGoroutine(t)
 	srv, _, _ := serveWith(t, config.New())
 	c := connect(t, srv)
 	addHits(t, c, 1_000_000)

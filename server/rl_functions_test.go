@@ -12,6 +12,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scenario"
 	"github.com/zlimit/zlimit/upstream/ratelimit"
@@ -37,6 +38,7 @@ var beyondFunctions = map[string]string{
 }
 
 func TestFunctionsOnEveryPath(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, scenario := range rlScenarios(t) {
 		if scenario.topic == topTopic || beyondFunctions[scenario.name] != "" {
 			continue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/server"
 )
 
@@ -23,6 +24,7 @@ var gatewayPaths = []rlPath{
 }
 
 func TestGatewayOnEveryPath(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, scenario := range rlScenarios(t) {
 		if beyondFunctions[scenario.name] != "" {
 			continue

@@ -5,8 +5,15 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// ReadAheadKeys is how many keys ReadAhead takes at most.
+// ReadAheadKeys is how many keys Store.ReadAhead takes at most.
 const ReadAheadKeys = 16
+
+// cachedBytes is the size of the keyspace below which reading ahead costs more than it saves, because most of
+// it is in the processor's cache anyway.
+const cachedBytes = 4 << 20
+
+// ReadsAhead reports whether ReadAhead is worth calling: not while the processor's cache holds the keyspace.
+func (s *Store) ReadsAhead() bool { return s.UsedEstimate() >= cachedBytes }
 
 // ReadAhead reads the memory that lookups of keys will read, and that of their values, of the database with
 // this number: one level for all keys before the next. So the processor waits for the lines of all keys
@@ -27,6 +34,25 @@ func (s *Store) ReadAhead(database int, keys [][]byte) {
 	}
 	sum := s.dbs[database].readAhead(hashes[:len(keys)])
 	s.Unlock(set)
+	discard(sum)
+}
+
+// ReadAhead is Store.ReadAhead for every step-th of keys, whose shards are locked. A call about several keys
+// uses it, if that is worth it.
+func (db *DB) ReadAhead(keys [][]byte, step int) {
+	if len(keys) <= step || !db.store.ReadsAhead() {
+		return
+	}
+	var hashes [ReadAheadKeys]uint32
+	sum := byte(0)
+	for at := 0; at < len(keys); {
+		n := 0
+		for ; n < len(hashes) && at < len(keys); n++ {
+			hashes[n] = dict.Hash(keys[at])
+			at += step
+		}
+		sum += db.readAhead(hashes[:n])
+	}
 	discard(sum)
 }
 

@@ -72,3 +72,28 @@ func TestReadAheadWaitsForNobody(t *testing.T) {
 	keys := [][]byte{key, []byte("other")}
 	require.Zero(t, testing.AllocsPerRun(100, func() { s.ReadAhead(0, keys) }))
 }
+
+// TestReadAheadOfACall: a call's keys may be any number, every one or every third of its arguments. Nothing
+// changes, and nothing is allocated.
+func TestReadAheadOfACall(t *testing.T) {
+	s := store.New()
+	db := s.DB(0)
+	db.Put([]byte("large"), store.NewString(make([]byte, 8<<20)))
+	args := make([][]byte, 120)
+	for i := range args {
+		args[i] = fmt.Appendf(nil, "key:%d", i)
+		if i%2 == 0 {
+			db.Put(args[i], store.NewInt(1))
+		}
+	}
+	s.Lock(store.AllShards)
+	defer s.Unlock(store.AllShards)
+	before := s.Memory()
+	for step := 1; step <= 3; step++ {
+		for n := 0; n <= len(args); n += step {
+			db.ReadAhead(args[:n], step)
+		}
+	}
+	require.Equal(t, before, s.Memory())
+	require.Zero(t, testing.AllocsPerRun(100, func() { db.ReadAhead(args, 1) }))
+}

@@ -21,6 +21,7 @@ func rlMallow(c *commands.Ctx) resp.Value {
 	}
 	var binding limiter.Decision
 	by, index, creates, units := &logAlgorithm, 0, false, int64(0)
+	c.DB.ReadAhead(m.names, m.step)
 	for i := range m.n {
 		t := m.term(i)
 		if refusal := t.decide(c); refusal.IsError() {

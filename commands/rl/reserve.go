@@ -250,6 +250,7 @@ func parseMReserve(c *commands.Ctx, newTerms func(n int) []term) (
 // takeHold decides all terms, and if all admit takes their units and makes the hold. If there is one it sets
 // the terms' decisions to the first reply. It returns the binding term.
 func takeHold(c *commands.Ctx, terms []term, keys [][]byte, r *holdCall) (binding int, refusal resp.Value) {
+	c.DB.ReadAhead(keys, 1)
 	h, name, refusal := findHold(c, keys, r.id)
 	if refusal.IsError() {
 		return 0, refusal
@@ -495,6 +496,7 @@ func parseMCancel(c *commands.Ctx) (keys [][]byte, id []byte, refusal resp.Value
 func settleHold(c *commands.Ctx, keys [][]byte, id []byte, actuals []int64) (
 	settled []heldTerm, refusal resp.Value,
 ) {
+	c.DB.ReadAhead(keys, 1)
 	h, name, refusal := findHold(c, keys, id)
 	switch {
 	case refusal.IsError() || h.node == nil:
