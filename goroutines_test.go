@@ -31,7 +31,6 @@ var besides = map[string]string{
 	"server/dial.go":               endsProcess,
 	"server/pipe/conn.go":          endsProcess,
 	"engine/failover.go":           endsProcess,
-	"engine/replication.go":        endsProcess,
 	"engine/shutdown.go":           endsProcess,
 	"engine/durable/jobs.go":       endsProcess,
 	"engine/durable/log.go":        endsProcess,
