@@ -1,6 +1,7 @@
 """Runs one library's algorithms through the scenario; see compat/libraries/README.md."""
 
 import argparse
+import importlib
 import sys
 
 from held_clock import HeldClock  # before the libraries
@@ -8,19 +9,16 @@ from held_clock import HeldClock  # before the libraries
 import redis
 
 import scenario
-import through_django
-import through_flask_limiter
-import through_limits
-import through_slowapi
 
 # Seconds that a busy machine may take: a call that was given up and made again would count twice.
 PATIENCE = 60
 
+# The modules of the libraries, by name: each is imported when it is asked for.
 LIBRARIES = {
-    "limits": through_limits,
-    "flask-limiter": through_flask_limiter,
-    "slowapi": through_slowapi,
-    "djangorestframework": through_django,
+    "limits": "through_limits",
+    "flask-limiter": "through_flask_limiter",
+    "slowapi": "through_slowapi",
+    "djangorestframework": "through_django",
 }
 
 
@@ -34,7 +32,7 @@ def main():
     parser.add_argument("--key", required=True)
     args = parser.parse_args()
 
-    library = LIBRARIES[args.library]
+    library = importlib.import_module(LIBRARIES[args.library])
     clock = HeldClock(args.clock)
     uri = f"redis://{args.host}:{args.port}/0?socket_timeout={PATIENCE}&socket_connect_timeout={PATIENCE}"
     server = redis.Redis.from_url(uri)

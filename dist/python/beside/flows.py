@@ -163,18 +163,21 @@ sys.exit(client.main())
 """
 
 
-def library_lines(library, algorithm):
-    def lines(side):
-        clock, where = side
-        program = [sys.executable, "-c", PROGRAM, "--clock", clock.address]
-        program += ["--library", library, "--flow", algorithm, "--key", "beside", *where]
-        ran = subprocess.run(program, capture_output=True, text=True, timeout=300)
-        for line in ran.stdout.splitlines():
-            if line[0].isdigit():
-                yield line
-        if ran.returncode != 0:
-            yield "failed: " + ran.stderr.splitlines()[-1]
-
+def library_lines(library, side):
+    """Run all of a library's algorithms, and return the lines of each."""
+    clock, where = side
+    program = [sys.executable, "-c", PROGRAM, "--clock", clock.address]
+    program += ["--library", library, "--key", "beside", *where]
+    ran = subprocess.run(program, capture_output=True, text=True, timeout=300)
+    lines = {algorithm: [] for algorithm in LIBRARIES[library]}
+    algorithm = next(iter(lines))
+    for line in ran.stdout.splitlines():
+        if line.startswith("flow "):
+            algorithm = line.removeprefix("flow ")
+        elif line[0].isdigit():
+            lines[algorithm].append(line)
+    if ran.returncode != 0:
+        lines[algorithm].append("failed: " + ran.stderr.splitlines()[-1])
     return lines
 
 
@@ -187,10 +190,14 @@ def all_lines(work, client):
     return out
 
 
+def both(work, real, fake):
+    with ThreadPoolExecutor(2) as pool:
+        return pool.map(work, [real, fake])
+
+
 def compare(name, work, real, fake):
     """Print how the lines of work differ, and return how many do not."""
-    with ThreadPoolExecutor(2) as both:
-        want, got = both.map(lambda side: all_lines(work, side), [real, fake])
+    want, got = both(lambda side: all_lines(work, side), real, fake)
     lines = list(itertools.zip_longest(want, got, fillvalue="(nothing)"))
     pairs = [(a, b) for a, b in lines if a != b]
     print(f"== {name}: {len(pairs)} of {len(want)} lines differ")
@@ -210,12 +217,13 @@ def main():
         port = over_tcp.server_address[1]
         same += compare("calls over TCP", killed_lines, server.client, lambda: redis.Redis(port=port))
         for library, algorithms in LIBRARIES.items():
+            server.reset()
+            server.clock.freeze()
+            real = HeldClock(lambda ms: server.execute("DEBUG", "CLOCK", "SET", ms)), ["--port", str(server.port)]
+            fake = HeldClock(lambda ms: None), ["--port", "0", "fake"]  # its clock is that of the whole process
+            real, fake = both(lambda side: library_lines(library, side), real, fake)
             for algorithm in algorithms:
-                server.reset()
-                server.clock.freeze()
-                real = HeldClock(lambda ms: server.execute("DEBUG", "CLOCK", "SET", ms)), ["--port", str(server.port)]
-                fake = HeldClock(lambda ms: None), ["--port", "0", "fake"]  # its clock is that of the whole process
-                same += compare(f"{library} {algorithm}", library_lines(library, algorithm), real, fake)
+                same += compare(f"{library} {algorithm}", lambda lines: lines[algorithm], real, fake)
     print(f"{same} lines are the same")
 
 
