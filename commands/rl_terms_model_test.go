@@ -473,11 +473,3 @@ func TestTermsModel(t *testing.T) {
 		require.True(t, found, fault)
 	}
 }
-
-// TestSlotsOfForeignHolds tests that a hold that a user wrote, with an excess of slots, takes no slot.
-func TestSlotsOfForeignHolds(t *testing.T) {
-	b := newBench()
-	b.call("SET", "s:hold:{s}:a", "hold 1 open 0 1 LEASES 0 1 0 1000 1 0 0 7 5 0")
-	require.Equal(t, "[[0 0]]", show(b.call("RL.MSETTLE", "1", "s", "a", "0")))
-	require.Equal(t, "0", show(b.call("EXISTS", "s")))
-}

@@ -17,14 +17,15 @@ import (
 //
 //	hold <length of the id> <open or settled> <binding term, from 0> <terms>
 //
-// and for each term, with the key if it is not the first one,
+// and for each term, with the key if it is not the first one, one of
 //
-//	<algorithm> <parameter> <units> <place> <window ms> <limit> <remaining> <reset ms> <counted> <excess>
-//	<released> [<length of the key>:<key>]
+//	<algorithm> <units> <limit> <remaining> <reset ms> <parameter> <place> <window ms> [<key length>:<key>]
+//	<units> <limit> <remaining> <reset ms> <counted> <excess> <released> [<key length>:<key>]
 //
-// Place is limiter.Change.Place. Limit, remaining and reset are from the first reply. The window is how long
-// an excess counts if the key no longer exists. The length of the id distinguishes "b:hold:c" of key "{a}"
-// from "c" of key "{a}:hold:b".
+// The second is that of a hold that is settled: it is no longer than the first one in most cases, so that it
+// takes its place in memory. Limit, remaining and reset are from the first reply. Place is
+// limiter.Change.Place. The window is how long an excess counts if the key no longer exists. The length of
+// the id distinguishes "b:hold:c" of key "{a}" from "c" of key "{a}:hold:b".
 //
 // 0.1.0, whose holds are over one log, wrote
 //
@@ -104,14 +105,17 @@ func (h *heldTerm) last() int64 {
 }
 
 // numbers returns the numeric fields in the order of the string.
-func (h *heldTerm) numbers() [10]*int64 {
-	return [...]*int64{
-		&h.param, &h.Units, &h.Place, &h.WindowMs, &h.Limit, &h.remaining, &h.reset,
-		&h.counted, &h.excess, &h.released,
+func (h *heldTerm) numbers(settled bool) [7]*int64 {
+	if settled {
+		return [...]*int64{
+			&h.Units, &h.Limit, &h.remaining, &h.reset, &h.counted, &h.excess, &h.released,
+		}
 	}
+	return [...]*int64{&h.Units, &h.Limit, &h.remaining, &h.reset, &h.param, &h.Place, &h.WindowMs}
 }
 
-// valid reports whether the numbers are within the limiter's bounds: users can write such strings.
+// valid reports whether the numbers of a term that can be settled are within the limiter's bounds: users can
+// write such strings.
 func (h *heldTerm) valid() bool {
 	if h.Units < 1 || h.WindowMs < 1 || h.WindowMs >= limiter.MaxWindowMs || h.Limit < 1 || h.algo == nil {
 		return false
@@ -200,14 +204,17 @@ func parseHold(s *Session, text *store.String) (h hold, ok bool) {
 	h.terms = s.newHeld(int(n))
 	for i := range h.terms {
 		t := &h.terms[i]
-		*t = heldTerm{algo: algorithmOfTerm(r.text())}
-		for _, number := range t.numbers() {
+		*t = heldTerm{}
+		if !h.settled {
+			t.algo = algorithmOfTerm(r.text())
+		}
+		for _, number := range t.numbers(h.settled) {
 			r.number(number)
 		}
 		if i > 0 {
 			t.key = r.key()
 		}
-		if r.bad || !t.valid() {
+		if r.bad || !h.settled && !t.valid() {
 			return h, false
 		}
 	}
@@ -250,8 +257,10 @@ func (h *hold) append(b []byte) []byte {
 	b = strconv.AppendInt(b, int64(len(h.terms)), 10)
 	for i := range h.terms {
 		t := &h.terms[i]
-		b = append(append(b, ' '), t.algo.name...)
-		for _, n := range t.numbers() {
+		if !h.settled {
+			b = append(append(b, ' '), t.algo.name...)
+		}
+		for _, n := range t.numbers(h.settled) {
 			b = strconv.AppendInt(append(b, ' '), *n, 10)
 		}
 		if i > 0 {

@@ -6,21 +6,28 @@ local MAX_TERMS = 16
 local NUMBER = ' (%-?%d+)'
 local NUMBERS_3 = NUMBER .. NUMBER .. NUMBER
 local NUMBERS_7 = NUMBERS_3 .. NUMBERS_3 .. NUMBER
-local HOLD_TERM = '^ (%u+)' .. NUMBERS_7 .. NUMBERS_3 .. '()'
+local TERM_OPEN, TERM_SETTLED = '^ (%u+)' .. NUMBERS_7 .. '()', '^' .. NUMBERS_7 .. '()'
 
--- held_term returns a term of a hold, nil if its numbers are beyond the limiter's bounds: users can write
--- such strings. texts are its parameter, units, place, window, limit, remaining, reset, counted, excess and
--- released. What is only handed on stays text. run says that the units are plain entries from the place on.
-local function held_term(name, texts, run)
+local function are_integers(texts)
   for _, text in ipairs(texts) do
     if not integer(text) then
-      return nil
+      return false
     end
   end
+  return true
+end
+
+-- held_term returns a term of a hold that is open, nil if its numbers are beyond the limiter's bounds: users
+-- can write such strings. texts are its units, limit, remaining, reset, parameter, place and window. What is
+-- only handed on stays text. run says that the units are plain entries from the place on.
+local function held_term(name, texts, run)
+  if not are_integers(texts) then
+    return nil
+  end
   local h = {
-    name = name, texts = texts, number = algorithm_named(string.lower(name)), param = tonumber(texts[1]),
-    units = tonumber(texts[2]), place = tonumber(texts[3]), window = tonumber(texts[4]),
-    limit = tonumber(texts[5]),
+    name = name, texts = texts, number = algorithm_named(string.lower(name)), units = tonumber(texts[1]),
+    limit = tonumber(texts[2]), param = tonumber(texts[5]), place = tonumber(texts[6]),
+    window = tonumber(texts[7]),
   }
   h.last = h.place + (run and h.units - 1 or 0)
   if not h.number or h.units < 1 or h.window < 1 or h.window >= MAX_WINDOW or h.limit < 1 or
@@ -29,6 +36,12 @@ local function held_term(name, texts, run)
     return nil
   end
   return h
+end
+
+-- settle_texts makes the texts of a term those of one that is settled: units, limit, remaining, reset,
+-- counted, excess, released.
+local function settle_texts(term, counted, excess, released)
+  term.texts[5], term.texts[6], term.texts[7] = counted, excess, released
 end
 
 -- read_old_hold returns the state of a hold that 0.1.0 made.
@@ -43,10 +56,27 @@ local function read_old_hold(text)
     return nil
   end
   local term = held_term('LOG', {
-    '0', texts[3], texts[2], texts[4], texts[5], texts[6], texts[7], texts[8] or '0', texts[9] or '0',
-    texts[10] or '0',
+    texts[3], texts[5], texts[6], texts[7], '0', texts[2], texts[4],
   }, not settled)
+  if term and settled then
+    if not are_integers({ texts[8], texts[9], texts[10] }) then
+      return nil
+    end
+    settle_texts(term, texts[8], texts[9], texts[10])
+  end
   return term and { id_length = id_length, settled = settled, binding = 0, terms = { term } }
+end
+
+-- read_term returns a term that begins at a place of a hold's text, and the place behind it, or nil.
+local function read_term(text, at, settled)
+  local texts = { match(text, settled and TERM_SETTLED or TERM_OPEN, at) }
+  at = table.remove(texts)
+  if not at then
+    return nil
+  elseif not settled then
+    return held_term(table.remove(texts, 1), texts), at
+  end
+  return are_integers(texts) and { texts = texts } or nil, at
 end
 
 -- read_hold returns the state of a hold.
@@ -64,9 +94,8 @@ local function read_hold(_, text)
     return nil
   end
   for i = 1, n do
-    local texts = { match(text, HOLD_TERM, at) }
-    at = table.remove(texts)
-    local term = at and held_term(table.remove(texts, 1), texts)
+    local term
+    term, at = read_term(text, at, h.settled)
     if not term then
       return nil
     elseif i > 1 then
@@ -91,7 +120,8 @@ local function hold_text(h)
     format('hold %.0f %s %.0f %.0f', h.id_length, h.settled and 'settled' or 'open', h.binding, #h.terms),
   }
   for i, term in ipairs(h.terms) do
-    parts[#parts + 1] = term.name .. ' ' .. table.concat(term.texts, ' ')
+    local texts = table.concat(term.texts, ' ')
+    parts[#parts + 1] = h.settled and texts or term.name .. ' ' .. texts
     if i > 1 then
       parts[#parts + 1] = #term.key .. ':' .. term.key
     end
@@ -135,5 +165,5 @@ end
 
 algorithms[#algorithms + 1] = {
   type = 'string', read = read_hold,
-  info = function(_, _, h) return { h.terms[1].texts[2], false, false } end,
+  info = function(_, _, h) return { h.terms[1].texts[1], false, false } end,
 }

@@ -539,7 +539,7 @@ func (t *term) settle(c *commands.Ctx, h *heldTerm, actual int64) (refusal resp.
 	}
 	h.held = t.content.held(c, t, h)
 	if t.algo == &leasesAlgorithm {
-		h.counted, h.excess, h.released = 0, 0, h.held // not what a user's string says
+		h.released = h.held
 		return resp.None
 	}
 	h.excess = max(actual-h.Units, 0)

@@ -312,18 +312,19 @@ func (h *history) holdByHand() string {
 	}
 	slice := h.nowMs - h.nowMs%100 + int64(100*h.r.IntN(2))
 	text := h.pick(
-		fmt.Sprintf("LOG 0 %d %d 100 10 8 100 0 0 0", 1+h.r.IntN(4), place),
-		fmt.Sprintf("FIXED 0 2 %d 100 10 8 100 0 0 0", slice),
-		fmt.Sprintf("COUNTER 0 2 %d 100 10 8 100 0 0 0", slice),
-		fmt.Sprintf("GCRA 5 2 %d 100 10 8 100 0 0 0", place+int64(h.r.IntN(60))*1000),
-		fmt.Sprintf("BUCKETS 10 2 %d 100 10 8 100 0 0 0", slice-slice%10),
-		fmt.Sprintf("LEASES 0 1 %d 100 10 8 100 0 0 0", h.nowMs+60),
-		"GCRA 5 2 9223372036854775807 100 9223372036854775807 8 100 0 0 0",
-		"HOLD 0 2 5 100 10 8 100 0 0 0", "log 0 2 5 100 10 8 100 0 0 0", "LOG 0 2 5 100 10 8 100 0 0 0",
-		"BUCKETS 0 2 5 100 10 8 100 0 0 0", "FIXED 0 0 5 100 10 8 100 0 0 0", "FIXED 0 1 5 0 10 8 100 0 0 0",
-		"FIXED 0 1 5 100 0 8 100 0 0 0", "FIXED 0 1 5 100 1 8 100 0 0", "FIXED 0 1 5 100 1 8 100 0 0 07",
+		fmt.Sprintf("LOG %d 10 8 100 0 %d 100", 1+h.r.IntN(4), place),
+		fmt.Sprintf("FIXED 2 10 8 100 0 %d 100", slice),
+		fmt.Sprintf("COUNTER 2 10 8 100 0 %d 100", slice),
+		fmt.Sprintf("GCRA 2 10 8 100 5 %d 100", place+int64(h.r.IntN(60))*1000),
+		fmt.Sprintf("BUCKETS 2 10 8 100 10 %d 100", slice-slice%10),
+		fmt.Sprintf("LEASES 1 10 8 100 0 %d 100", h.nowMs+60),
+		"GCRA 2 9223372036854775807 8 100 5 9223372036854775807 100",
+		"HOLD 2 10 8 100 0 5 100", "log 2 10 8 100 0 5 100", "LOG 2 10 8 100 0 5 100",
+		"BUCKETS 2 10 8 100 0 5 100", "FIXED 0 10 8 100 0 5 100", "FIXED 1 10 8 100 0 5 0",
+		"FIXED 1 0 8 100 0 5 100", "FIXED 1 1 8 100 0 5", "FIXED 1 1 8 100 0 5 0100",
+		"2 10 8 100 1 0 1", "-2 10 0 100 1 7 1", "2 10 8 100 1 0", "2 10 8 100 1 0 9223372036854775808",
 	)
-	second := "LOG 0 2 1700000000000000 100 10 8 100 0 0 0"
+	second := h.pick("LOG 2 10 8 100 0 1700000000000000 100", "2 10 8 100 1 0 1")
 	text = h.pick(
 		"0 1 "+text, "0 1 "+text, "0 1 "+text, "0 1 "+text, "1 1 "+text, "0 1 "+text+" ",
 		"0 1 "+text+" 3:log", "0 2 "+text,
@@ -332,7 +333,7 @@ func (h *history) holdByHand() string {
 		"0 0 "+text, "0 17 "+text,
 	)
 	return fmt.Sprintf(`SET %s "hold 1 %s %s" PX 500`, h.pick(holdKeys...),
-		h.pick("open", "open", "open", "open", "settled", "held", "Open"), text)
+		h.pick("open", "open", "open", "open", "settled", "settled", "held", "Open"), text)
 }
 
 // move returns the instant of the next step.

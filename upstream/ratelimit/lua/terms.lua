@@ -123,7 +123,7 @@ local function first_reply(h, options)
   end
   for i = first, last do
     local texts = h.terms[i].texts
-    for _, text in ipairs({ texts[2], texts[5], texts[6], '0', texts[7] }) do
+    for _, text in ipairs({ texts[1], texts[2], texts[3], '0', texts[4] }) do
       reply[#reply + 1] = text
     end
   end
@@ -157,11 +157,9 @@ local function reserve(keys, args)
     for i, t in ipairs(terms) do
       h.terms[i] = {
         name = string.upper(t.algo.name), key = keys[i], texts = {
-          format('%.0f', t.param), format('%.0f', t.d[1]), format('%.0f', t.place),
-          format('%.0f', longest(t)),
-          t.quotas and format('%.0f', t.d[2]) or t.limit_text, format('%.0f', t.d[3]),
-          format('%.0f', t.d[5]),
-          '0', '0', '0',
+          format('%.0f', t.d[1]), t.quotas and format('%.0f', t.d[2]) or t.limit_text,
+          format('%.0f', t.d[3]), format('%.0f', t.d[5]), format('%.0f', t.param),
+          format('%.0f', t.place), format('%.0f', longest(t)),
         },
       }
     end
@@ -227,15 +225,14 @@ local function settle(keys, args)
       elseif held.released > 0 then
         t.algo.give_back(t.state, keys[i], now, held, held.released)
       end
-      for n, number in ipairs({ held.counted, held.excess, held.released }) do
-        held.texts[n + 7] = format('%.0f', number)
-      end
+      settle_texts(held, format('%.0f', held.counted), format('%.0f', held.excess),
+        format('%.0f', held.released))
     end
     h.settled = true
     call('SET', h.key, hold_text(h), 'KEEPTTL')
   end
   for _, held in ipairs(h.terms) do
-    for n = 8, 10 do
+    for n = 5, 7 do
       reply[#reply + 1] = held.texts[n]
     end
   end
