@@ -232,3 +232,42 @@ func TestRoundsOfFillAndExpire(t *testing.T) {
 		require.Equal(t, "0", do(s, "DBSIZE"))
 	}
 }
+
+// TestEvictedTerms: of a hold whose key is evicted, nothing is left to give back, and what its estimate did not
+// cover is counted anew. Without the hold its id is unknown, and the keys count its estimates.
+func TestEvictedTerms(t *testing.T) {
+	const (
+		reserve = "RL.MRESERVE 2 {u}a {u}b TERM 10 5s COST 4 TERM 10 1m COST 4 HOLD 30s ID x"
+		settle  = "RL.MSETTLE 2 {u}a {u}b x "
+		hold    = "{u}a:hold:x"
+	)
+	reserved := func(t *testing.T, evicted string) *engine.Session {
+		e, _ := newEngine(t, "--maxmemory-policy", "volatile-ttl")
+		s := newSession(t, e)
+		require.Equal(t, "[1 4 10 6 0 5000]", do(s, reserve))
+		for _, key := range []string{"{u}a", "{u}b", hold} {
+			if key != evicted { // what never expires is not evicted
+				require.Equal(t, "1", do(s, "PERSIST "+key))
+			}
+		}
+		require.Equal(t, "OK", do(s, "CONFIG SET maxmemory 1"))
+		e.Tick()
+		require.Equal(t, "OK", do(s, "CONFIG SET maxmemory 0"))
+		require.Equal(t, "2", do(s, "DBSIZE"))
+		require.False(t, exists(s, evicted))
+		return s
+	}
+	for actual, want := range map[string]string{"1 1": "[[0 0] [1 0]]", "6 6": "[[2 2] [6 2]]"} {
+		t.Run("the first key, actual "+actual, func(t *testing.T) {
+			s := reserved(t, "{u}a")
+			require.Equal(t, want, do(s, settle+actual))
+			require.Equal(t, want, do(s, settle+actual), "repeated")
+			require.Equal(t, actual == "6 6", exists(s, "{u}a"))
+		})
+	}
+	t.Run("the hold", func(t *testing.T) {
+		s := reserved(t, hold)
+		require.Equal(t, "0", do(s, settle+"1 1"))
+		require.Equal(t, "[1 10 6 0 60000]", do(s, "RL.ALLOW {u}b 10 1m PEEK"))
+	})
+}
