@@ -233,8 +233,8 @@ func TestRoundsOfFillAndExpire(t *testing.T) {
 	}
 }
 
-// TestEvictedTerms: of a hold whose key is evicted, nothing is left to give back, and what its estimate did not
-// cover is counted anew. Without the hold its id is unknown, and the keys count its estimates.
+// TestEvictedTerms: of a hold whose key is evicted, nothing is left to give back, and what its estimate did
+// not cover is counted anew. Without the hold its id is unknown, and the keys count its estimates.
 func TestEvictedTerms(t *testing.T) {
 	const (
 		reserve = "RL.MRESERVE 2 {u}a {u}b TERM 10 5s COST 4 TERM 10 1m COST 4 HOLD 30s ID x"
