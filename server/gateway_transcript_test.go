@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/scenario"
 )
 
@@ -23,6 +24,7 @@ var throughGateways = strings.Fields("bitfield bitmap copy counter dump eval eva
 // TestTranscriptsThroughGateway replays Redis' recorded replies against a gateway whose upstream is a
 // server with the keys.
 func TestTranscriptsThroughGateway(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, base := range throughGateways {
 		file := filepath.Join(transcriptDir, base+".cases")
 		for _, protocol := range []int{2, 3} {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/scenario"
 	"github.com/zlimit/zlimit/testca"
 )
@@ -201,6 +202,9 @@ func runNodes(t *testing.T, pattern, release string) {
 	for _, f := range files {
 		for _, s := range f.Sections {
 			t.Run(s.Title, func(t *testing.T) {
+				if onlyOracles(s) && race.Enabled {
+					t.Skip("it runs nothing but redis-server, in which the race detector finds nothing")
+				}
 				t.Parallel()
 				run := newNodesRun(t)
 				run.release = release
@@ -223,6 +227,17 @@ func runNodes(t *testing.T, pattern, release string) {
 			})
 		}
 	}
+}
+
+// onlyOracles reports whether every server of a section is a redis-server.
+func onlyOracles(s scenario.Section) bool {
+	started := ""
+	for i := range s.Steps {
+		if line := s.Steps[i].Line; strings.HasPrefix(line, "@start ") {
+			started += line + " "
+		}
+	}
+	return strings.Contains(started, " redis ") && !strings.Contains(started, " zlimit ")
 }
 
 func newNodesRun(t *testing.T) *nodesRun {

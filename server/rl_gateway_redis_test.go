@@ -10,12 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/oracle"
+	"github.com/zlimit/zlimit/race"
 )
 
 // The scenarios of RL.* run through a gateway over redis-server, too: one, and a cluster of three.
 
 // TestScenariosOverRedis skips where redis-server or libfaketime is not installed.
 func TestScenariosOverRedis(t *testing.T) {
+	race.OneGoroutine(t)
 	if err := oracle.Find(); err != nil {
 		t.Skip(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/server"
 )
 
@@ -112,6 +113,7 @@ type rlRun struct {
 }
 
 func TestRLAllowOnEveryPath(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, scenario := range rlScenarios(t) {
 		t.Run(scenario.name, func(t *testing.T) {
 			for _, path := range rlPaths {
