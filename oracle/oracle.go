@@ -62,6 +62,9 @@ type Options struct {
 	// expires keys in the background.
 	RealTime bool
 
+	// TLS lets the server listen with TLS, too, at TLSAddr. Args name its certificate.
+	TLS bool
+
 	// Program is one of Others; "" is redis-server 7.0.
 	Program string
 
@@ -74,6 +77,7 @@ type Options struct {
 type Redis struct {
 	cmd    *exec.Cmd
 	addr   string
+	tls    string // the address with TLS; empty: none
 	socket string
 	dir    string
 	clock  clockFile
@@ -144,6 +148,13 @@ func start(tools toolPaths, o Options) (_ *Redis, err error) {
 	}
 	args = append(args, o.Args...)
 	args = append(args, "--port", strconv.Itoa(port), "--unixsocket", r.socket)
+	if o.TLS {
+		if port, err = freePort(); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+		r.tls = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		args = append(args, "--tls-port", strconv.Itoa(port))
+	}
 	r.cmd = exec.Command(tools.redisServer, args...)
 	r.cmd.Dir = dir
 	ownGroup(r.cmd)
@@ -219,6 +230,9 @@ func (r *Redis) logTail() string {
 // Addr returns the server's TCP address, host:port.
 func (r *Redis) Addr() string { return r.addr }
 
+// TLSAddr returns the address at which the server expects TLS.
+func (r *Redis) TLSAddr() string { return r.tls }
+
 // Dial connects to the server's Unix socket.
 func (r *Redis) Dial() (*net.UnixConn, error) {
 	return net.DialUnix("unix", nil, &net.UnixAddr{Name: r.socket, Net: "unix"})
@@ -245,7 +259,8 @@ func (r *Redis) Close() error {
 	return err
 }
 
-func freePort() (int, error) {
+// freePort returns a port that was free an instant ago. It is a variable for tests.
+var freePort = func() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/testca"
 )
 
 const testNowMs = 1_700_000_000_123
@@ -173,4 +176,43 @@ func TestCloseEndsChildren(t *testing.T) {
 		}
 	}
 	require.NoError(t, r.Close())
+}
+
+// TestTakenPorts: another program may take either port before redis-server binds it. Then others are tried.
+func TestTakenPorts(t *testing.T) {
+	if err := FindRealTime(); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	ca, err := testca.New("ca")
+	require.NoError(t, err)
+	caFile, err := ca.Write(dir, "ca")
+	require.NoError(t, err)
+	pair, err := ca.Issue(testca.Leaf{Name: "redis"})
+	require.NoError(t, err)
+	certFile, keyFile, err := pair.Write(dir, "redis")
+	require.NoError(t, err)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	free := freePort
+	defer func() { freePort = free }()
+	for which := 1; which <= 2; which++ {
+		asked := 0
+		freePort = func() (int, error) {
+			if asked++; asked == which {
+				return taken.Addr().(*net.TCPAddr).Port, nil
+			}
+			return free()
+		}
+		r, err := Start(Options{RealTime: true, TLS: true, Args: []string{
+			"--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", caFile, "--tls-port", "0",
+		}})
+		require.NoError(t, err, which)
+		require.Equal(t, 4, asked)
+		c, err := net.Dial("tcp", r.TLSAddr())
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		require.NoError(t, r.Close())
+	}
 }

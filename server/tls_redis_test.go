@@ -2,8 +2,6 @@ package server_test
 
 import (
 	"crypto/tls"
-	"net"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -154,20 +152,7 @@ func TestHandshakesOfRedis(t *testing.T) {
 // startRedisTLS starts redis-server with the directives, whose tls-port it replaces.
 func startRedisTLS(t *testing.T, args []string) (redis *oracle.Redis, addr string) {
 	t.Helper()
-	// The port may be in use when redis-server opens it.
-	for range 10 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		port := l.Addr().(*net.TCPAddr).Port
-		require.NoError(t, l.Close())
-		redis, err = oracle.Start(oracle.Options{
-			RealTime: true, Args: append(args, "--tls-port", strconv.Itoa(port)),
-		})
-		if err == nil {
-			return redis, net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		}
-		require.ErrorContains(t, err, "Failed listening on port")
-	}
-	require.Fail(t, "no free port")
-	return nil, ""
+	redis, err := oracle.Start(oracle.Options{RealTime: true, TLS: true, Args: args})
+	require.NoError(t, err)
+	return redis, redis.TLSAddr()
 }
