@@ -206,7 +206,8 @@ func TestTakenPorts(t *testing.T) {
 			return free()
 		}
 		r, err := Start(Options{RealTime: true, TLS: true, Args: []string{
-			"--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", caFile, "--tls-port", "0",
+			"--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", caFile,
+			"--tls-port", "0",
 		}})
 		require.NoError(t, err, which)
 		require.Equal(t, 4, asked)
