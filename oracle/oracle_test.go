@@ -181,7 +181,7 @@ func TestCloseEndsChildren(t *testing.T) {
 // TestTakenPorts: another program may take either port before redis-server binds it. Then others are tried.
 func TestTakenPorts(t *testing.T) {
 	if err := FindRealTime(); err != nil {
-		t.Skip(err)
+		t.Skip("there is no redis-server on this machine to start: ", err)
 	}
 	dir := t.TempDir()
 	ca, err := testca.New("ca")

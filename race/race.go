@@ -15,7 +15,8 @@ func Fewer(n int) int {
 	return n
 }
 
-// OneGoroutine skips a test under the race detector, because it does one thing after the other.
+// OneGoroutine skips a test under the race detector because the test does one thing after the other: there
+// the detector can find nothing, and make test runs it.
 func OneGoroutine(t testing.TB) {
 	t.Helper()
 	if Enabled {

@@ -202,7 +202,7 @@ func runNodes(t *testing.T, pattern, release string) {
 	for _, f := range files {
 		for _, s := range f.Sections {
 			t.Run(s.Title, func(t *testing.T) {
-				if onlyOracles(s) && race.Enabled {
+				if onlyOracles(s) && race.Enabled { // make test compares it
 					t.Skip("it runs nothing but redis-server, in which the race detector finds nothing")
 				}
 				t.Parallel()

@@ -5,7 +5,7 @@ import (
 	"github.com/zlimit/zlimit/store/zset"
 )
 
-// ReadAheadKeys is how many keys Store.ReadAhead takes at most.
+// ReadAheadKeys is how many keys are read ahead at once.
 const ReadAheadKeys = 16
 
 // cachedBytes is the size of the keyspace below which reading ahead costs more than it saves, because most of
@@ -37,23 +37,19 @@ func (s *Store) ReadAhead(database int, keys [][]byte) {
 	discard(sum)
 }
 
-// ReadAhead is Store.ReadAhead for every step-th of keys, whose shards are locked. A call about several keys
-// uses it, if that is worth it.
+// ReadAhead is Store.ReadAhead for every step-th of keys, up to ReadAheadKeys, whose shards are locked. A
+// call about several keys uses it, if that is worth it.
 func (db *DB) ReadAhead(keys [][]byte, step int) {
 	if len(keys) <= step || !db.store.ReadsAhead() {
 		return
 	}
 	var hashes [ReadAheadKeys]uint32
-	sum := byte(0)
-	for at := 0; at < len(keys); {
-		n := 0
-		for ; n < len(hashes) && at < len(keys); n++ {
-			hashes[n] = dict.Hash(keys[at])
-			at += step
-		}
-		sum += db.readAhead(hashes[:n])
+	n := 0
+	for at := 0; at < len(keys) && n < len(hashes); at += step {
+		hashes[n] = dict.Hash(keys[at])
+		n++
 	}
-	discard(sum)
+	discard(db.readAhead(hashes[:n]))
 }
 
 // readAhead returns a number without meaning, so that the reads are not optimized away.

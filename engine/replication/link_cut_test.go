@@ -120,8 +120,8 @@ func TestCloseBeforeTheFirstTick(t *testing.T) {
 	})
 }
 
-// TestEndBeforePSYNC: a follower becomes a master, with a history of its own, while its link introduces
-// itself. The link asks for nothing then, neither from a place in that history nor for a copy.
+// TestEndBeforePSYNC: while a link introduces itself, its follower becomes a master, with a history of its
+// own. The link then sends no PSYNC.
 func TestEndBeforePSYNC(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		r.keeper.stream.Reset(Position{NewID(), 100}, 0)
