@@ -37,6 +37,10 @@ var networkDirectives = []Directive{
 		About: "Seconds after which an idle client is disconnected; 0 means never.",
 	},
 	{
+		Name: "io-loops", Kind: KindInt, Default: "0", Max: 256, Immutable: true, Ours: true,
+		About: "How many loops serve connections, each on a processor while it is busy; 0 means as many as processors.",
+	},
+	{
 		Name: "tcp-keepalive", Kind: KindInt, Default: "300", Max: math.MaxInt32,
 		About: "Seconds between TCP keepalive probes to a silent client; 0 disables them.",
 	},

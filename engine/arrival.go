@@ -27,7 +27,7 @@ func (a *arrivals) runEarlierFirst(shards store.ShardSet, cmd *commands.Command,
 	s := a.session
 	watched := s.engine.store.Watched() && (cmd.Flags&commands.Write != 0 || cmd.Locks != nil ||
 		len(s.tx.queued) > 0)
-	if !watched && !cmd.Is(publishes) || s.peer.Arrived == nil || s.peer.Arrived() == 0 {
+	if !watched && !cmd.Is(publishes) || s.peer.Orderer == nil {
 		return
 	}
 	if watched {
@@ -49,11 +49,12 @@ func (a *arrivals) runEarlierFirst(shards store.ShardSet, cmd *commands.Command,
 // waiting for.
 func (a *arrivals) letRun(o *Session) bool {
 	s := a.session
-	if s == o || s.peer.Arrived == nil || o.peer.Await == nil {
+	if s == o || s.peer.Orderer == nil || o.peer.Orderer == nil {
 		return true
 	}
-	defer s.waitBegins().ends()
-	return o.peer.Await(s.peer.Arrived())
+	began := s.engine.clock.MonotonicUs()
+	defer waiting{s, began}.ends()
+	return s.peer.Orderer.AwaitEarlier(o.peer.Orderer)
 }
 
 // findWatchers appends to affected the sessions that watch a key which the command
@@ -92,18 +93,25 @@ type Arrived struct {
 	Len  int
 }
 
-// ReadsAhead reports whether ReadAhead is worth calling: not in a transaction, and not for a small keyspace.
-func (s *Session) ReadsAhead() bool {
-	return !s.tx.open && s.engine.store.ReadsAhead()
+// ReadsAhead reports whether ReadAhead is worth calling: not for a small keyspace.
+func (e *Engine) ReadsAhead() bool { return e.store.ReadsAhead() }
+
+// ReadsAhead is like Engine.ReadsAhead for the session's next commands: not in a transaction either.
+func (s *Session) ReadsAhead() bool { return !s.tx.open && s.engine.ReadsAhead() }
+
+// Ahead returns the database in which the session's next command runs, as far as that is known. ok is false if
+// nothing is worth reading ahead for it.
+func (s *Session) Ahead() (db int, ok bool) {
+	return s.ctx.DBIndex, s.ReadsAhead() && s.Blocked() == nil
 }
 
 // ReadAhead reads the memory of the first keys of commands that have arrived, so that the processor has it in
 // its cache when they run; see store.Store.ReadAhead. It changes nothing. The commands may turn out to be
 // refused, or to run in another database: then it was for nothing.
-func (s *Session) ReadAhead(calls []Arrived) {
+func (e *Engine) ReadAhead(db int, calls []Arrived) {
 	var room [ReadAheadCalls][]byte
-	if keys := s.engine.keysAhead(room[:0], calls); len(keys) > 1 {
-		s.engine.store.ReadAhead(s.ctx.DBIndex, keys)
+	if keys := e.keysAhead(room[:0], calls); len(keys) > 1 {
+		e.store.ReadAhead(db, keys)
 	}
 }
 

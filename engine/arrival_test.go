@@ -6,13 +6,17 @@ import (
 	"testing"
 )
 
+// An ordered is a connection of which nothing earlier is under way.
+type ordered struct{}
+
+func (ordered) AwaitEarlier(Orderer) bool { return true }
+
 // TestWatchersAreFoundUnderLocks runs a call that names a key whose shard it does not
 // lock, here of a script that there is not, while another session watches and forgets
 // keys of that shard. The race detector is the judge.
 func TestWatchersAreFoundUnderLocks(t *testing.T) {
 	e := newLogged(t, nil)
-	arrived := func() int64 { return 1 }
-	caller := e.NewSession(Peer{Arrived: arrived})
+	caller := e.NewSession(Peer{Orderer: ordered{}})
 	watcher, other := open(t, e), open(t, e)
 	defer caller.Close()
 	send(other, "WATCH", "elsewhere") // so that calls look for watchers at all

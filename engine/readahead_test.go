@@ -45,6 +45,6 @@ func TestKeysReadAhead(t *testing.T) {
 	}
 	keys := s.engine.keysAhead(nil, calls)
 	require.Equal(t, "[a b c d]", fmt.Sprintf("%s", keys))
-	s.ReadAhead(calls)
-	require.Zero(t, testing.AllocsPerRun(100, func() { s.ReadAhead(calls) }))
+	e.ReadAhead(0, calls)
+	require.Zero(t, testing.AllocsPerRun(100, func() { e.ReadAhead(0, calls) }))
 }

@@ -58,20 +58,25 @@ type Peer struct {
 	Wake func()
 	// Forwards says that the connection calls ForwardBatch.
 	Forwards bool
-	// Arrived returns when the input that runs now reached the system, on a clock
-	// that all connections share; 0 if that is unknown. It is called on the session's
-	// goroutine and may be nil.
-	Arrived func() int64
-	// Await blocks until the connection has run what arrived before an instant of
-	// Arrived, though not for long, and reports whether it has. It is called on
-	// another goroutine, which holds no lock.
-	Await func(before int64) bool
+	// Waits is called when the session is about to wait for anything, on its goroutine, so that
+	// others go on without it. It may be nil.
+	Waits func()
+	// Orderer is the connection; nil: the order of its input is unknown.
+	Orderer Orderer
 	// KeepsArgs says that the arguments of a call do not change until the next call has
 	// begun, or EndCall or Publish was called. See EndCall.
 	KeepsArgs bool
 	// Buffers returns the connection's buffers while it runs a command, on its
 	// goroutine. If it is nil, those of Publish are shown.
 	Buffers func() Buffers
+}
+
+// An Orderer is a connection that knows how far others have come with their input.
+type Orderer interface {
+	// AwaitEarlier blocks until another connection, of the same server, has run what reached it before
+	// the command under way, though not for long, and reports whether it has. It is called on the
+	// session's goroutine, which holds no lock.
+	AwaitEarlier(other Orderer) bool
 }
 
 // shown is what other sessions can see of this one.

@@ -181,7 +181,15 @@ func (s *Session) waitBegins() waiting {
 	if s == nil {
 		return waiting{}
 	}
+	s.leave()
 	return waiting{s, s.engine.clock.MonotonicUs()}
+}
+
+// leave says that the session is about to wait.
+func (s *Session) leave() {
+	if s.peer.Waits != nil {
+		s.peer.Waits()
+	}
 }
 
 // ends ends the wait.

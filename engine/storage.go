@@ -91,6 +91,9 @@ func (s *Session) WaitDurable() error {
 	return s.engine.storage.WaitDurable(s.rec.written, s.ending.canceler)
 }
 
+// Durable reports whether WaitDurable would return at once for every session.
+func (e *Engine) Durable() bool { return e.storage.Durable() }
+
 // WaitDurable is like Session.WaitDurable, for a session whose Written was written
 // and which may be in use again.
 func (e *Engine) WaitDurable(written durable.Position, c durable.Canceler) error {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
@@ -24,120 +23,140 @@ const (
 	// maxKeptOutput is the largest output buffer that a connection keeps between
 	// batches.
 	maxKeptOutput = 256 << 10
-	// drainTimeout bounds how long a server that shuts down answers a client that
-	// does not stop sending, if it is unknown how much had arrived.
-	drainTimeout = time.Second
-	// lingerTimeout is how long a connection that is to close waits for a client
-	// that reads none of its replies.
-	lingerTimeout = 2 * time.Second
 	// orderTimeout bounds how long a command waits for earlier commands of the
 	// clients that it affects.
 	orderTimeout = 10 * time.Millisecond
-	// quietPeriod is how long a client must be silent until a connection that is to
-	// close assumes that nothing more is on its way.
-	quietPeriod = 20 * time.Millisecond
 )
 
-// A conn is the connection of one client: a goroutine that reads input, runs every
-// complete command of it, and sends the replies with one write.
+// A conn is the connection of one client. It belongs to its loop, which reads what arrives, makes it run by step, and
+// sends the replies. While it is away, it belongs to the goroutine that runs its commands or waits for the disk.
 //
-// Other goroutines only set a flag and then a read deadline in the past. read
-// checks the flags after each deadline that it sets itself, so that no wake-up is
-// lost. To end the connection at once they abort its output.
+// Other goroutines only set a flag and then wake it. To end the connection at once they abort it.
 type conn struct {
-	server       *Server
-	nc           net.Conn
-	in           *reader
-	out          output
-	session      *engine.Session
-	shuttingDown atomic.Bool // set by another goroutine
+	server    *Server
+	loop      *loop
+	transport transport
+	carrier   transport // the transport, or what carries its records if it is over TLS
+	session   *engine.Session
+	limits    *connLimits // those in force
+	in        reader
+	out       output
+
+	// These belong to the loop, also while the connection is away.
+	token    int32
+	away     bool  // it belongs to a goroutine of its own
+	queued   bool  // it is in round or more
+	answered bool  // it is in answered
+	unread   bool  // something may have arrived that is not read
+	ended    bool  // the end of the stream may be behind it
+	draining bool  // it answers what has arrived, and closes
+	streamed int64 // of the session, at the last reply
+
+	phase      phase
+	readErr    error // why nothing more is read
+	fresh      bool  // something was read since the last step
+	unfinished bool  // it has input that goes on in the next round
+	work       int   // bytes that the last step has handled
+	ticket     int64 // of the loop, for the present step
+	stamp      int64 // of the round in which the last input was read
+	pipelines  bool  // the last batch was a pipeline, so the next may well be one
+	subscribed bool  // the output limit is the one of subscribers
+	muted      bool  // see Interception.Mute
+	denied     bool  // by protected-mode, after a TLS handshake
+	blockTimer *time.Timer
+	life       life
+
+	posted       atomic.Bool // it is in posted
+	back         atomic.Bool // it was away, and belongs to the loop again
 	handshaking  atomic.Bool // the TLS handshake is not over
-	limits       *connLimits // those in force
-	lastActive   time.Time   // when bytes last arrived
-	pace         pace
-	buffers      buffers
-	streamed     int64       // of the session, at the last flush
-	hasDeadline  bool        // a read deadline is set
-	subscribed   bool        // the output limit is the one of subscribers
-	blockTimer   *time.Timer // the timeout of a blocked command; may be nil
-
-	pipelines bool // the last batch was a pipeline, so the next may well be one
-
-	muted bool // see Interception.Mute
-
-	onRead func(n int) bool // handleRead, bound once
-	done   bool             // handleRead found that the connection is to close
+	shuttingDown atomic.Bool // set by another goroutine
+	trim         atomic.Bool // likewise: release buffers
+	order        order
+	activity     activity
 }
 
-// buffers is what trimIdle knows of a connection's buffers.
-type buffers struct {
+// A phase is what a connection does.
+type phase uint8
+
+const (
+	arriving phase = iota // its loop has not taken it in
+	open                  // it is served
+	ending                // it sends what is left
+	silent                // it has closed its sending side
+	gone                  // it is closed
+)
+
+// activity is what trimIdle knows of a connection.
+type activity struct {
 	batches     atomic.Uint32 // number of batches run
 	lastBatches uint32        // at trimIdle's last call
 	bytes       atomic.Int64  // size of the buffers, between batches
-	trim        atomic.Bool   // set by another goroutine: release them
 }
 
 // isIdle reports, for trimIdle, whether no batch has run since it was called last.
-func (b *buffers) isIdle() bool {
-	batches := b.batches.Load()
-	idle := batches == b.lastBatches
-	b.lastBatches = batches
+func (a *activity) isIdle() bool {
+	batches := a.batches.Load()
+	idle := batches == a.lastBatches
+	a.lastBatches = batches
 	return idle
 }
 
-func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{server: s, nc: nc, out: output{nc: nc}}
-	if c.out.tls, _ = nc.(*tlsConn); c.out.tls != nil {
-		c.out.socket = c.out.tls.wire.socket
-		c.handshaking.Store(true)
-	} else {
-		c.out.socket = newSocket(nc)
+// newConn returns the connection of a client. nc is closed, or the transport's, unless a TLS handshake is to come.
+func newConn(s *Server, nc net.Conn) (*conn, error) {
+	c := &conn{server: s}
+	c.posted.Store(true) // until add
+	var err error
+	if over, ok := nc.(*tlsConn); !ok {
+		if c.carrier, err = newTransport(nc); err != nil {
+			return nil, err
+		}
+		c.transport = c.carrier
+	} else if err := c.carryTLS(over); err != nil {
+		return nil, err
 	}
-	c.onRead = c.handleRead
-	return c
+	_, isSocket := c.carrier.(*socket)
+	if isSocket && !c.handshaking.Load() {
+		nc.Close()
+	}
+	if c.loop = s.loops.pick(isSocket); c.loop == nil {
+		c.carrier.close()
+		return nil, net.ErrClosed
+	}
+	c.out.transport, c.out.owner = c.transport, c
+	return c, nil
 }
 
-// serve serves the connection until it ends.
-func (c *conn) serve() {
-	defer c.out.close()
-	c.limits = c.server.limits.Load()
-	c.keepAlive()
-	c.lastActive = time.Now()
-	remote, local := addresses(c.nc)
-	c.session = c.server.engine.NewSession(engine.Peer{
-		Addr: remote, LocalAddr: local, Network: Network(c.nc.RemoteAddr()),
-		FD: c.out.socket.fileDescriptor(), Local: IsLocal(c.nc.RemoteAddr()),
-		Kill: c.out.abort, Wake: c.wake, Streams: true, KeepsArgs: c.server.intercept == nil,
-		Arrived:  c.out.socket.arrived,
-		Await:    func(before int64) bool { return c.out.socket.awaitEarlier(before, c.server.orderTimeout) },
-		Buffers:  func() engine.Buffers { return c.sizes(true) },
-		Forwards: true,
+// begin makes the session. remote and local are the connection's addresses.
+func (c *conn) begin(remote, local net.Addr) {
+	s := c.server
+	c.limits = s.limits.Load()
+	c.life.lastActive = time.Now()
+	fd := -1
+	if socket, ok := c.carrier.(*socket); ok {
+		fd = socket.fd
+	}
+	c.life.remote, c.life.local = addresses(remote, local)
+	c.session = s.engine.NewSession(engine.Peer{
+		Addr: c.life.remote, LocalAddr: c.life.local, Network: Network(remote),
+		FD: fd, Local: IsLocal(remote),
+		Kill: c.abort, Wake: c.wake, Waits: c.leave, Streams: true, KeepsArgs: s.intercept == nil,
+		Orderer: c, Forwards: true,
+		Buffers: func() engine.Buffers { return c.sizes(true) },
 	})
-	c.out.owner = c
+	c.in = *newReader(c.limits.reader(c.session.Authenticated()))
 	c.setOutputLimit()
-	c.in = newReader(c.limits.reader(c.session.Authenticated()))
+	c.keepAlive()
 	c.session.Publish(c.sizes(false))
-	shaken := c.out.tls == nil
-	if !shaken {
-		c.survives(func() { shaken = c.shakeHands() })
-	}
-	if !shaken {
-		c.session.Close()
-		return
-	}
-	graceful := true
-	c.survives(func() { graceful = c.loop() })
-	c.stopBlockTimer()
-	unread := c.out.overflow()
-	if unread > 0 { // counted and logged before other clients can see that it is gone
-		c.server.engine.Stats().OutputLimit.Add(1)
-		c.logEnd(slog.LevelWarn, "closed by client-output-buffer-limit", "unread", unread)
-	}
-	c.session.Close()
-	if unread == 0 && graceful {
-		c.survives(c.linger) // also after a panic: earlier commands are answered
-	}
 }
+
+// add gives the connection to its loop.
+func (c *conn) add() {
+	c.posted.Store(false)
+	c.loop.post(c)
+}
+
+// abort ends the connection for its loop, or its handshake. Any goroutine may call it.
+func (c *conn) abort() { c.carrier.shutdown() }
 
 // survives calls fn. A panic in it ends only this client.
 func (c *conn) survives(fn func()) {
@@ -149,54 +168,80 @@ func (c *conn) survives(fn func()) {
 	fn()
 }
 
-// loop reads and answers until the connection is to close. It reports whether the
-// client may still read replies.
-func (c *conn) loop() (graceful bool) {
-	for {
-		n, err := c.read()
-		c.filled(n)
-		if c.done || (n > 0 || c.session.Ready()) && !c.batch() {
-			return true
+// step runs what has arrived, and notes how the connection goes on.
+func (c *conn) step() {
+	defer func() {
+		if p := recover(); p != nil {
+			c.logPanic(p)
+			c.end(true) // earlier commands are answered
 		}
-		switch {
-		case err == nil:
-		case errors.Is(err, errShuttingDown):
-			c.drain()
-			return true
-		case errors.Is(err, io.EOF):
-			// A client may close its sending side and read on, as in `printf
-			// 'PING\r\n' | nc`.
-			return true
-		default:
-			return false
+	}()
+	c.work = 0
+	switch c.phase {
+	case open:
+		c.serve()
+	case ending:
+		c.finish()
+	case silent:
+		c.listen()
+	}
+}
+
+// serve runs what has arrived for an open connection.
+func (c *conn) serve() {
+	c.updateLimits()
+	if c.denied {
+		c.out.append([]byte(deniedError))
+		c.end(true)
+		return
+	}
+	if c.fresh || c.unfinished || c.session.Ready() {
+		c.fresh, c.unfinished = false, false
+		if c.out.sent = false; !c.batch() {
+			c.end(true)
+			return
 		}
+	}
+	switch {
+	case c.unfinished:
+	case c.readErr != nil:
+		// A client may close its sending side and read on, as in `printf 'PING\r\n' | nc`.
+		c.end(errors.Is(c.readErr, io.EOF) || errors.Is(c.readErr, errShuttingDown))
+	case c.limits.idle > 0 && c.isIdle():
+		c.end(false)
 	}
 }
 
 func (c *conn) filled(n int) {
 	c.in.filled(n)
-	if n > 0 {
-		c.session.CountRead(n)
-		c.pace.received(n, c.out.socket.waited())
+	c.fresh = true
+	c.session.CountRead(n)
+	if c.limits.idle > 0 {
+		c.life.lastActive = time.Now()
 	}
 }
 
-// batch runs every complete command that has arrived and sends the replies. It
-// reports whether the connection stays open.
+// batch runs complete commands that have arrived. It reports whether the connection stays open.
 func (c *conn) batch() bool {
-	c.updateLimits()
 	open := true
 	if b := c.session.Blocked(); b != nil {
 		if !b.Over() {
 			c.publish()
-			return c.deliver() && c.flush() && c.checkQueryLimit()
+			return c.deliver() && c.checkQueryLimit()
 		}
 		c.stopBlockTimer()
-		c.lastActive = time.Now()
+		if c.limits.idle > 0 {
+			c.life.lastActive = time.Now()
+		}
 		open = c.appendReply(c.session.Resume())
 	}
 	ran, ahead := 0, 0 // commands of this batch, and those of them that were read ahead
+	from := c.in.start
 	for ; open && c.session.Blocked() == nil; ran++ {
+		if ran > 0 && c.work+c.in.start-from >= turnBytes {
+			c.unfinished = true
+			break
+		}
 		if ran >= ahead && c.pipelines && c.session.ReadsAhead() {
 			ahead = ran + c.readAhead()
 		}
@@ -216,9 +261,7 @@ func (c *conn) batch() bool {
 			break
 		}
 		open = c.appendReply(reply)
-		if c.pace.owed += c.session.TakeLongArgs() * argBytes; c.pace.owed >= turnBytes {
-			c.stepAside()
-		}
+		c.work += c.session.TakeLongArgs() * argBytes
 	}
 	c.pipelines = ran > 1
 	open = c.appendForwarded() && open
@@ -226,15 +269,7 @@ func (c *conn) batch() bool {
 		c.out.buf = c.out.buf[:0]
 	}
 	open = open && c.deliver()
-	c.pace.traffic += len(c.out.buf)
-	c.session.EndCall()
-	if c.pipelines {
-		// Let other connections run their commands, so that all send their replies together and the client is
-		// woken once, not for each connection. Waking it takes longer than a batch.
-		runtime.Gosched()
-	}
-	open = c.flush() && open
-	c.yield()
+	c.work += c.in.start - from + len(c.out.buf)
 	c.publish()
 	return open
 }
@@ -243,8 +278,8 @@ func (c *conn) batch() bool {
 func (c *conn) readAhead() int {
 	var room [engine.ReadAheadCalls]engine.Arrived
 	arrived := c.in.peek(room[:0])
-	if len(arrived) > 1 {
-		c.session.ReadAhead(arrived)
+	if db, ok := c.session.Ahead(); ok && len(arrived) > 1 {
+		c.server.engine.ReadAhead(db, arrived)
 	}
 	return max(len(arrived), 1)
 }
@@ -273,11 +308,10 @@ func (c *conn) appendReply(reply resp.Value) bool {
 	}
 	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
 		c.session.EndCall()
-		c.pace.traffic += len(c.out.buf)
+		c.work += len(c.out.buf)
 		if open = c.flush() && open; !c.out.sent {
 			c.session.EnforceClientMemory() // a long pipeline may ask for any amount
 		}
-		c.yield()
 	}
 	if !c.session.Closing() {
 		return open
@@ -291,15 +325,14 @@ func (c *conn) appendReply(reply resp.Value) bool {
 // sendLong sends a reply that is in blocks, or made while it is sent, behind those collected. It reports
 // whether the connection stays open.
 func (c *conn) sendLong(reply io.WriterTo) bool {
-	c.pace.traffic += len(c.out.buf)
+	c.work += len(c.out.buf)
 	if blocks, ok := reply.(*resp.Blocks); ok {
-		c.pace.traffic += blocks.Size()
+		c.work += blocks.Size()
 	}
-	open := c.out.stream(reply)
+	open := c.waitDurable() && c.out.stream(reply)
 	if !c.out.sent {
 		c.session.EnforceClientMemory()
 	}
-	c.yield()
 	return open
 }
 
@@ -310,33 +343,58 @@ func (c *conn) appendForwarded() bool {
 	return reply.Kind() == resp.KindNone && !c.session.Closing() || c.appendReply(reply)
 }
 
-// flush sends the collected replies. Replicas come first if the session has written anything since the last
-// flush, so that a server that is killed has acknowledged little that they lack. The first yield lets those
-// run whose input has arrived, too, and then the replicas' pumps; these let the others run likewise, to send
-// more at once, and so they are waited for by the second. Nothing is promised: WAIT does that.
+// flush sends the collected replies in the middle of a batch. Replicas come first; see loop.answer.
 func (c *conn) flush() bool {
-	if at := c.session.Streamed(); at != c.streamed {
-		c.streamed = at
-		runtime.Gosched()
+	if c.session.Streamed() != c.streamed {
 		runtime.Gosched()
 	}
-	return c.out.flush()
+	return c.waitDurable() && c.out.flush()
 }
 
-// yield waits for another turn if the connection has been busy for long.
-func (c *conn) yield() {
-	if c.pace.traffic >= turnBytes {
-		c.pace.takeTurns(c.server.turns.Load(), 1)
+// waitDurable waits until replies may be sent. It returns false if they must not be.
+func (c *conn) waitDurable() bool {
+	if c.server.engine.Durable() {
+		return true
+	}
+	c.leave()
+	if c.session.WaitDurable() != nil {
+		c.out.buf = c.out.buf[:0]
+		c.abort()
+		return false
+	}
+	return true
+}
+
+// send sends the replies of a round.
+func (c *conn) send() {
+	if c.out.flush(); !c.out.sent {
+		c.session.EnforceClientMemory()
 	}
 }
 
-// stepAside waits for the turns that are owed for long commands. It sends nothing, since under appendfsync
-// always each of a pipeline's commands would then wait for the disk.
-func (c *conn) stepAside() {
-	c.session.EndCall()
-	c.pace.takeTurns(c.server.turns.Load(), min(c.pace.owed/turnBytes, maxTurns))
-	c.pace.owed = 0
+// sendDurable is send for a connection that is away, and waits for the disk.
+func (c *conn) sendDurable() {
+	c.survives(func() {
+		if c.waitDurable() {
+			c.send()
+		}
+	})
 }
+
+// leave makes others go on without this connection, which is about to wait. It is called within step.
+func (c *conn) leave() { c.loop.lease.rob(c.ticket) }
+
+// comeBack ends a step during which the loop went on without the connection.
+func (c *conn) comeBack() {
+	if len(c.out.buf) > 0 {
+		c.sendDurable()
+	}
+	c.back.Store(true)
+	c.loop.post(c)
+}
+
+// wake makes the loop look at the connection. Any goroutine may call it.
+func (c *conn) wake() { c.loop.post(c) }
 
 // rejectInput answers input that ends the connection.
 func (c *conn) rejectInput(err error) {
@@ -351,8 +409,7 @@ func (c *conn) rejectInput(err error) {
 
 // logEnd logs why the client is disconnected.
 func (c *conn) logEnd(level slog.Level, why string, attrs ...any) {
-	remote, _ := addresses(c.nc)
-	attrs = append([]any{"addr", remote}, attrs...)
+	attrs = append([]any{"addr", c.life.remote}, attrs...)
 	if c.session != nil { // else making it has failed
 		attrs = append([]any{"id", c.session.ID()}, attrs...)
 	}
@@ -368,7 +425,7 @@ func (c *conn) logPanic(p any) {
 func (c *conn) updateLimits() {
 	if l := c.server.limits.Load(); l != c.limits {
 		if c.limits.idle == 0 {
-			c.lastActive = time.Now() // not maintained without a timeout
+			c.life.lastActive = time.Now() // not maintained without a timeout
 		}
 		c.limits = l
 		c.in.setLimits(l.reader(c.session.Authenticated()))
@@ -378,10 +435,10 @@ func (c *conn) updateLimits() {
 }
 
 // countBuffers records the size of the buffers for trimIdle.
-func (c *conn) countBuffers() { c.buffers.bytes.Store(int64(c.in.memory() + cap(c.out.buf))) }
+func (c *conn) countBuffers() { c.activity.bytes.Store(int64(c.in.memory() + cap(c.out.buf))) }
 
 func (c *conn) publish() {
-	c.buffers.batches.Add(1)
+	c.activity.batches.Add(1)
 	c.countBuffers()
 	c.session.Publish(c.sizes(false))
 }
@@ -393,60 +450,19 @@ func (c *conn) sizes(running bool) engine.Buffers {
 	return engine.Buffers{Query: used, QueryFree: unused, Memory: c.in.memory() + cap(c.out.buf)}
 }
 
-// linger sends the remaining replies and closes the connection so that they arrive:
-// closing with input unread would be a reset, after which systems drop replies on
-// their way.
-func (c *conn) linger() {
-	if !c.out.flushAll(c.server.lingerTimeout) {
-		return
-	}
-	halfClose(c.nc)
-}
-
-// halfClose closes the sending side of a connection, and reads what still arrives
-// until the client is silent.
-func halfClose(nc net.Conn) {
-	half, ok := nc.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil {
-		return
-	}
-	ignored := make([]byte, minBuffer)
-	now := time.Now()
-	for end := now.Add(lingerTimeout); now.Before(end); now = time.Now() {
-		nc.SetReadDeadline(now.Add(quietPeriod))
-		if _, err := nc.Read(ignored); err != nil {
-			return
-		}
-	}
-}
-
 func (c *conn) keepAlive() {
-	nc := c.nc
-	if c.out.tls != nil {
-		nc = c.out.tls.wire.Conn
+	if k, ok := c.carrier.(interface{ keepAlive(d time.Duration) }); ok {
+		k.keepAlive(c.limits.keepAlive)
 	}
-	tcp, ok := nc.(*net.TCPConn)
-	if !ok {
-		return
-	}
-	// As in Redis, probes begin after the interval and are sent at a third of it,
-	// and the third unanswered one ends the connection.
-	_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{
-		Enable: c.limits.keepAlive > 0, Idle: c.limits.keepAlive,
-		Interval: max((c.limits.keepAlive / 3).Truncate(time.Second), time.Second), Count: 3,
-	})
 }
 
 // addresses returns a connection's addresses in CLIENT LIST. Both ends of a unix
 // socket are its path and :0, as in Redis.
-func addresses(nc net.Conn) (remote, local string) {
-	local = nc.LocalAddr().String()
-	if nc.LocalAddr().Network() == "unix" {
-		local += ":0"
-		return local, local
+func addresses(remote, local net.Addr) (from, to string) {
+	to = local.String()
+	if local.Network() == "unix" {
+		to += ":0"
+		return to, to
 	}
-	return nc.RemoteAddr().String(), local
+	return remote.String(), to
 }
-
-// timedOut reports whether err is a deadline that has passed.
-func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

@@ -51,6 +51,7 @@ func (c *conn) doIntercepted(args [][]byte) (reply resp.Value, open bool) {
 func (c *conn) interception(args [][]byte) (out Interception) {
 	s := c.server
 	if s.intercept != nil {
+		c.leave()
 		out = s.intercept(args, s.done)
 	}
 	if out != (Interception{}) || !s.faults.Any() {
@@ -61,6 +62,7 @@ func (c *conn) interception(args [][]byte) (out Interception) {
 		return out
 	}
 	c.session.EndCall() // the delay is not the previous command's
+	c.leave()
 	s.delay(fault)
 	return Interception(fault.Outcome())
 }

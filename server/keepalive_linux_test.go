@@ -51,10 +51,7 @@ func TestNoDelay(t *testing.T) {
 
 func sockopt(t *testing.T, c *conn, level, name int) (value int) {
 	t.Helper()
-	require.NoError(t, newSocket(c.nc).raw.Control(func(fd uintptr) {
-		var err error
-		value, err = syscall.GetsockoptInt(int(fd), level, name)
-		require.NoError(t, err)
-	}))
+	value, err := syscall.GetsockoptInt(c.carrier.(*socket).fd, level, name)
+	require.NoError(t, err)
 	return value
 }

@@ -57,8 +57,8 @@ func (l *connLimits) reader(authenticated bool) limits {
 }
 
 // isDenied reports whether protected-mode denies a client now.
-func (s *Server) isDenied(nc net.Conn) bool {
-	return s.engine.ProtectedModeDenies(IsLocal(nc.RemoteAddr()))
+func (s *Server) isDenied(remote net.Addr) bool {
+	return s.engine.ProtectedModeDenies(IsLocal(remote))
 }
 
 // IsLocal reports whether a client is on this machine: as in Redis, whether it has a Unix

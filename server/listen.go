@@ -169,9 +169,6 @@ func (s *Server) listenAt(a address) (net.Listener, error) {
 	if err != nil {
 		return nil, listenError(err, host, a)
 	}
-	if raw, err := l.(*net.TCPListener).SyscallConn(); err == nil {
-		_ = raw.Control(enableTimestamps)
-	}
 	if a.tls {
 		l = &tlsListener{l, &s.tls.server}
 	}

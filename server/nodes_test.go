@@ -29,6 +29,7 @@ type nodesRun struct {
 	vars  map[string]string // of the section
 	// histories are the ids that @history has seen.
 	histories []string
+	streams   map[string]bool // connections that have sent PSYNC: a copy comes at any time
 }
 
 // A nodeClient is a connection by its name. If the server has ended, its next use is one to another.
@@ -39,13 +40,19 @@ type nodeClient struct {
 
 func (c nodeClient) wire() wireClient { return wireClient{c.run.wire(c.name)} }
 
-func (c nodeClient) Send(args [][]byte) error { return c.wire().Send(args) }
-func (c nodeClient) SendRaw(b []byte) error   { return c.wire().SendRaw(b) }
-func (c nodeClient) Reply() ([]byte, error)   { return c.wire().Reply() }
-func (c nodeClient) Rest() ([]byte, error)    { return c.wire().Rest() }
+func (c nodeClient) Send(args [][]byte) error {
+	if string(args[0]) == "PSYNC" {
+		c.run.streams[c.name] = true
+	}
+	return c.wire().Send(args)
+}
+
+func (c nodeClient) SendRaw(b []byte) error { return c.wire().SendRaw(b) }
+func (c nodeClient) Reply() ([]byte, error) { return c.wire().Reply() }
+func (c nodeClient) Rest() ([]byte, error)  { return c.wire().Rest() }
 
 func (c nodeClient) Unread() []byte {
-	if w := c.run.wires[c.name]; w != nil {
+	if w := c.run.wires[c.name]; w != nil && !c.run.streams[c.name] {
 		return wireClient{w}.Unread()
 	}
 	return nil
@@ -243,7 +250,8 @@ func onlyOracles(s scenario.Section) bool {
 func newNodesRun(t *testing.T) *nodesRun {
 	return &nodesRun{
 		fabric: newFabric(t), named: map[string]*node{}, wires: map[string]*wire{}, dirs: map[string]string{},
-		vars: map[string]string{},
+		streams: map[string]bool{},
+		vars:    map[string]string{},
 	}
 }
 

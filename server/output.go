@@ -1,47 +1,43 @@
 package server
 
 import (
-	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zlimit/zlimit/config"
-	"github.com/zlimit/zlimit/resp"
 )
 
-// maxPumpWrite is the most that the pump writes at once, so that progress of a slow
-// client is noticed.
-const maxPumpWrite = 64 << 10
+const (
+	// queueBlock is the size of the blocks in which a long queue grows.
+	queueBlock = 64 << 10
+	// resumeBytes bounds what resume writes at once, while other connections wait.
+	resumeBytes = 512 << 10
+)
 
-// queueBlock is the size of the blocks in which a long queue grows.
-const queueBlock = 64 << 10
-
-// An output sends replies without blocking the connection on a client that does not
-// read. What the socket does not accept at once is queued for another goroutine,
-// the pump. As with Redis, a client may send a pipeline of a million commands
-// before it reads the first reply; client-output-buffer-limit bounds the queue. The
-// pump also makes replies that are streamed.
+// An output sends replies without waiting for a client that does not read. What the transport does not accept at once is
+// queued until it does. As with Redis, a client may send a pipeline of a million commands before it reads the first
+// reply; client-output-buffer-limit bounds the queue. Replies that are made while they are sent have a goroutine.
 //
-// buf, append, flush and stream belong to the connection's goroutine.
+// buf, append, flush and stream belong to whom the connection belongs to.
 type output struct {
-	nc     net.Conn
-	socket *socket  // nil if every write to nc may block
-	tls    *tlsConn // nc, if it is over TLS
-	buf    []byte   // replies of the current batch
-	sent   bool     // the last flush of replies sent all of them
-	owner  *conn    // whose session counts what is written and what waits; nil: nobody's
+	transport transport   // set before anything is sent
+	buf       []byte      // replies of the current batch
+	sent      bool        // the last flush of replies sent all of them
+	owner     *conn       // whose session counts what is written and what waits; nil: nobody's
+	waits     atomic.Bool // something waits until the transport accepts more
 
 	mu            sync.Mutex
-	bound         outputBound   // protected by mu, as are the fields below
-	queue         []part        // to be written after writingBytes, in order
-	queuedBytes   int           // in queue
-	writingBytes  int           // bytes that the pump is writing
-	reportedBytes int           // the sum of both, as the session knows it
-	pumping       bool          // the pump is running
-	pumpDone      *sync.Cond    // signalled when pumping ends
-	failed        bool          // the connection is aborted
-	lastWrite     time.Time     // when the pump last wrote something
-	writeTimeout  time.Duration // of each of the pump's writes; 0: none
+	bound         outputBound // protected by mu, as are the fields below
+	head          part        // being written
+	queue         []part      // to be written after head, in order
+	queuedBytes   int         // in head and queue
+	reportedBytes int         // what the session knows of the bytes that wait
+	streaming     bool        // a goroutine makes head
+	changed       sync.Cond   // signals to that goroutine that head is written, or never will be
+	failed        bool        // the connection is aborted
+	closed        bool        // likewise: close was called
+	lastWrite     time.Time   // when something was last written that had waited
 }
 
 // An outputBound is client-output-buffer-limit, and what has become of it.
@@ -69,24 +65,12 @@ func (o *output) flush() bool {
 	if len(o.buf) == 0 {
 		return true
 	}
-	o.sent = false
-	durableErr := o.waitDurable()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	rest := o.buf
-	if durableErr != nil {
-		o.fail()
-	}
-	if !o.pumping && !o.failed {
-		n, err := o.writeNow(rest)
-		o.wrote(n)
-		rest = rest[n:]
-		o.failed = err != nil
-		o.sent = len(rest) == 0 && !o.failed
-	}
-	if (len(rest) > 0 || o.tls != nil && o.tls.unsent() > 0) && !o.failed {
+	o.sent = false
+	rest := o.write(o.buf)
+	if o.sent = len(rest) == 0 && !o.failed; !o.sent || o.transport.unsent() > 0 {
 		o.enqueue(rest)
-		o.enforceLimit()
 	}
 	o.buf = o.buf[:0]
 	if cap(o.buf) > maxKeptOutput {
@@ -95,12 +79,17 @@ func (o *output) flush() bool {
 	return !o.failed
 }
 
-// waitDurable blocks until replies may be sent. After an error they must not be.
-func (o *output) waitDurable() error {
-	if o.owner == nil {
-		return nil
+// write writes what the transport accepts of b, unless something waits already, and returns the rest. It requires mu.
+func (o *output) write(b []byte) (rest []byte) {
+	if o.failed || o.waits.Load() {
+		return b
 	}
-	return o.owner.session.WaitDurable()
+	n, err := o.transport.writeSome(b)
+	o.wrote(n)
+	if err != nil {
+		o.fail()
+	}
+	return b[n:]
 }
 
 // wrote counts bytes that were written.
@@ -110,120 +99,104 @@ func (o *output) wrote(n int) {
 	}
 }
 
-// writeNow writes what the connection accepts without blocking.
-func (o *output) writeNow(b []byte) (n int, err error) {
-	if p, ok := o.nc.(nonBlocking); ok {
-		return p.WriteSome(b)
-	}
-	if o.socket == nil {
-		return 0, nil
-	}
-	return o.socket.writeSome(b)
-}
-
-// A nonBlocking is a connection without a socket that can itself read and write
-// without blocking, such as one of package pipe.
-type nonBlocking interface {
-	ReadSome(b []byte) (int, error)
-	WriteSome(b []byte) (int, error)
-}
-
-// enqueue leaves a copy of b to the pump. It requires that mu is held.
+// enqueue leaves a copy of b to resume. It requires mu.
 func (o *output) enqueue(b []byte) {
-	if n := len(o.queue); n == 0 || len(b) > cap(o.queue[n-1].bytes)-len(o.queue[n-1].bytes) {
+	if o.failed {
+		return
+	}
+	if n := len(o.queue); len(b) > 0 && (n == 0 || len(b) > cap(o.queue[n-1].bytes)-len(o.queue[n-1].bytes)) {
 		// As much room as is used already, but no more than a block: a growing slice
 		// would be copied again and again.
 		room := max(len(b), min(o.queuedBytes, queueBlock))
 		o.queue = append(o.queue, part{bytes: make([]byte, 0, room)})
 	}
-	last := &o.queue[len(o.queue)-1]
-	last.bytes = append(last.bytes, b...)
-	o.queuedBytes += len(b)
+	if len(b) > 0 {
+		last := &o.queue[len(o.queue)-1]
+		last.bytes = append(last.bytes, b...)
+		o.queuedBytes += len(b)
+	}
+	o.waits.Store(true)
 	o.reportQueued()
-	o.startPump()
+	o.enforceLimit()
 }
 
-// startPump requires that mu is held.
-func (o *output) startPump() {
-	if o.pumping {
-		return
-	}
-	o.pumping = true
-	if o.pumpDone == nil {
-		o.pumpDone = sync.NewCond(&o.mu)
-	}
-	go o.pump()
-}
-
-// pump writes the queue, however long the client takes.
-func (o *output) pump() {
+// resume writes what waits, as far as the transport accepts it. It reports whether there is more that the transport
+// might accept. Any goroutine may call it.
+func (o *output) resume() (more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.tls != nil {
-		o.drainTLS()
-	}
-	for len(o.queue) > 0 && !o.failed {
-		next := o.queue[0]
-		o.queue = o.queue[1:]
-		if next.stream != nil {
-			o.sendStream(next.stream)
-			continue
-		}
-		o.queuedBytes -= len(next.bytes)
-		o.send(next.bytes)
-		if next.block != nil {
-			resp.FreeBlock(next.block)
-		}
-	}
-	o.queue, o.queuedBytes, o.writingBytes, o.pumping = nil, 0, 0, false
-	o.reportQueued()
-	o.pumpDone.Broadcast()
+	return o.advance()
 }
 
-// send writes b in small portions. Only the pump calls it. It requires that mu is
-// held, and releases it while it blocks.
-func (o *output) send(b []byte) {
-	o.writingBytes = len(b)
-	for len(b) > 0 && !o.failed {
-		o.setWriteDeadline()
-		o.mu.Unlock()
-		n, err := o.nc.Write(b[:min(len(b), maxPumpWrite)])
+// advance requires mu.
+func (o *output) advance() (more bool) {
+	if !o.waits.Load() {
+		return false
+	}
+	for written := 0; !o.failed; {
+		n, err := o.transport.writeSome(o.head.bytes)
 		o.wrote(n)
-		o.mu.Lock()
-		b = b[n:]
-		o.writingBytes = len(b)
-		o.reportQueued()
-		o.lastWrite = time.Now()
+		written += n
+		o.queuedBytes -= n
+		o.head.bytes = o.head.bytes[n:]
+		if n > 0 {
+			o.lastWrite = time.Now()
+		}
 		if err != nil {
 			o.fail()
+			break
 		}
-		o.enforceLimit()
+		if len(o.head.bytes) > 0 || o.transport.unsent() > 0 {
+			break
+		}
+		if o.streaming {
+			o.changed.Broadcast()
+			break
+		}
+		o.head.free()
+		if o.head = (part{}); len(o.queue) == 0 {
+			o.queue = nil
+			o.waits.Store(false)
+			break
+		}
+		o.head, o.queue = o.queue[0], o.queue[1:]
+		if o.head.stream != nil {
+			o.startStream()
+			break
+		}
+		if more = written >= resumeBytes; more {
+			break
+		}
 	}
+	o.reportQueued()
+	o.enforceLimit()
+	return more
 }
 
-// reportQueued reports how the bytes that wait have changed. It requires that mu is
-// held.
+// waiting returns the bytes that wait. It requires mu.
+func (o *output) waiting() int {
+	if o.failed {
+		return 0
+	}
+	return o.queuedBytes + o.transport.unsent()
+}
+
+// reportQueued reports how the bytes that wait have changed. It requires mu.
 func (o *output) reportQueued() {
-	if now := o.queuedBytes + o.writingBytes; now != o.reportedBytes && o.owner != nil {
+	if o.owner == nil {
+		return
+	}
+	if now := o.waiting(); now != o.reportedBytes {
 		o.owner.session.CountOutput(now - o.reportedBytes)
 		o.reportedBytes = now
 	}
 }
 
-// fail aborts the connection. It requires that mu is held.
+// fail aborts the connection. It requires mu.
 func (o *output) fail() {
 	o.failed = true
-	o.abort() // the reading side must notice
-}
-
-// abort ends the connection for its readers and writers. Any goroutine may call it.
-// The connection's goroutine closes it.
-func (o *output) abort() {
-	if o.socket != nil {
-		o.socket.shutdown()
-	} else {
-		o.nc.Close()
-	}
+	o.drop()
+	o.transport.shutdown() // the reading side must notice
 }
 
 // abortOverflow aborts the connection of a client whose unread messages have
@@ -238,10 +211,13 @@ func (o *output) abortOverflow(waiting int) {
 }
 
 // enforceLimit aborts the connection if what is waiting exceeds the limit. It
-// requires that mu is held.
+// requires mu.
 func (o *output) enforceLimit() {
 	b := &o.bound
-	waiting := int64(o.queuedBytes + o.writingBytes)
+	waiting := int64(0)
+	if o.waits.Load() {
+		waiting = int64(o.waiting())
+	}
 	reached := func(limit int64) bool { return limit > 0 && waiting >= limit }
 	if o.failed || !reached(b.limit.SoftBytes) {
 		b.softSince = time.Time{}
@@ -277,7 +253,7 @@ func (b *outputBound) stopTimer() {
 	}
 }
 
-// lastWriteTime returns when the pump last wrote something.
+// lastWriteTime returns when something was last written that had waited.
 func (o *output) lastWriteTime() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -292,36 +268,36 @@ func (o *output) overflow() int {
 	return o.bound.exceeded
 }
 
-// setWriteDeadline renews the deadline of the next write. It requires that mu is
-// held.
-func (o *output) setWriteDeadline() {
-	if o.writeTimeout > 0 {
-		o.nc.SetWriteDeadline(time.Now().Add(o.writeTimeout))
-	}
-}
-
-// flushAll sends the collected replies and waits until everything is written, as
-// long as each write makes progress within timeout. It reports whether it was.
-func (o *output) flushAll(timeout time.Duration) bool {
-	o.flush()
+// drained reports whether everything is sent, or nothing more can be.
+func (o *output) drained() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.writeTimeout = timeout
-	o.setWriteDeadline() // also for the current write
-	for o.pumping {
-		o.pumpDone.Wait()
-	}
-	return !o.failed
+	return !o.waits.Load() || o.failed
 }
 
-// close closes the connection and waits for the pump to end.
+// close closes the connection. It may be called again.
 func (o *output) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.failed = true
-	o.nc.Close()
+	if o.closed {
+		return
+	}
+	o.failed, o.closed = true, true
 	o.bound.stopTimer()
-	for o.pumping {
-		o.pumpDone.Wait()
+	o.drop()
+	o.transport.close()
+}
+
+// drop forgets what waits: it is never sent. It requires mu.
+func (o *output) drop() {
+	o.head, o.queue, o.queuedBytes = part{}, nil, 0
+	o.reportQueued()
+	o.changed.Broadcast()
+}
+
+// release frees the buffer of the replies.
+func (o *output) release() {
+	if len(o.buf) == 0 {
+		o.buf = nil
 	}
 }

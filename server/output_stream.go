@@ -7,7 +7,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// A part is one element of the pump's queue: bytes, or a reply that is yet to be
+// A part is one element of an output's queue: bytes, or a reply that is yet to be
 // made.
 type part struct {
 	bytes  []byte
@@ -15,10 +15,16 @@ type part struct {
 	stream io.WriterTo
 }
 
-// stream sends the collected replies, and queues a reply that the pump makes and
-// sends behind them. It reports whether the connection stays open.
+func (p *part) free() {
+	if p.block != nil {
+		resp.FreeBlock(p.block)
+	}
+}
+
+// stream sends the collected replies, and behind them one that is in blocks, or that a goroutine makes while it is
+// sent. It reports whether the connection stays open.
 func (o *output) stream(s io.WriterTo) bool {
-	if !o.flushDurable() {
+	if !o.flush() {
 		return false
 	}
 	o.mu.Lock()
@@ -32,65 +38,58 @@ func (o *output) stream(s io.WriterTo) bool {
 		return !o.failed
 	}
 	o.queue = append(o.queue, part{stream: s})
-	o.startPump()
+	if !o.waits.Swap(true) {
+		o.advance()
+	}
 	return true
 }
 
-// sendBlocks sends a reply that is encoded already, as flush does. It requires that mu is held.
+// sendBlocks sends a reply that is encoded already, as flush does. It requires mu.
 func (o *output) sendBlocks(blocks *resp.Blocks) {
 	for block := blocks.Next(); block != nil; block = blocks.Next() {
-		rest := block
-		if !o.pumping && !o.failed && len(o.queue) == 0 {
-			n, err := o.writeNow(block)
-			o.wrote(n)
-			rest = block[n:]
-			o.failed = err != nil
-			o.sent = len(rest) == 0 && !o.failed
-		}
+		rest := o.write(block)
 		switch {
 		case o.failed:
 			blocks.Free()
 			return
-		case len(rest) == 0 && (o.tls == nil || o.tls.unsent() == 0):
+		case len(rest) == 0 && o.transport.unsent() == 0:
 			resp.FreeBlock(block)
+			o.sent = true
 		default:
 			o.queue = append(o.queue, part{bytes: rest, block: block})
 			o.queuedBytes += len(rest)
+			o.waits.Store(true)
 		}
 	}
-	if len(o.queue) > 0 {
+	if o.waits.Load() {
 		o.sent = false
 		o.reportQueued()
-		o.startPump()
 		o.enforceLimit()
 	}
 }
 
-// flushDurable is like flush, but if there are no collected replies it still waits
-// until a reply may be sent.
-func (o *output) flushDurable() bool {
-	if len(o.buf) > 0 {
-		return o.flush()
+// startStream makes a goroutine make and send head. It requires mu.
+func (o *output) startStream() {
+	o.streaming = true
+	s := o.head.stream
+	if o.changed.L == nil {
+		o.changed.L = &o.mu
 	}
-	if o.waitDurable() == nil {
-		return true
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.fail()
-	return false
+	o.owner.server.wg.Go(func() { o.runStream(s) })
 }
 
-// sendStream makes a reply and sends it. Only the pump calls it. It requires that
-// mu is held, and releases it meanwhile. If the reply fails halfway, the connection
+// runStream makes a reply and sends it. If the reply fails halfway, the connection
 // is aborted: it cannot be completed.
-func (o *output) sendStream(s io.WriterTo) {
-	o.mu.Unlock()
+func (o *output) runStream(s io.WriterTo) {
 	err := o.writeStream(s)
 	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.streaming = false
 	if err != nil && !o.failed {
 		o.fail()
 	}
+	o.advance()
+	o.owner.wake() // more may be left, and it may be waited for
 }
 
 var errPanicked = errors.New("panic")
@@ -103,20 +102,26 @@ func (o *output) writeStream(s io.WriterTo) (err error) {
 			o.owner.logPanic(p)
 		}
 	}()
-	_, err = s.WriteTo(pumpWriter{o})
+	_, err = s.WriteTo(streamWriter{o})
 	return err
 }
 
-// A pumpWriter is the connection as the pump writes streams to it.
-type pumpWriter struct{ *output }
+// A streamWriter is the connection as streams are written to it.
+type streamWriter struct{ *output }
 
 var errAborted = errors.New("connection aborted")
 
-func (p pumpWriter) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.send(b)
-	if p.failed {
+// Write blocks until b is sent.
+func (w streamWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.head.bytes = b
+	w.queuedBytes += len(b)
+	w.advance()
+	for !w.failed && (len(w.head.bytes) > 0 || w.transport.unsent() > 0) {
+		w.changed.Wait()
+	}
+	if w.failed {
 		return 0, errAborted
 	}
 	return len(b), nil

@@ -1,7 +1,5 @@
 package server
 
-import "sync"
-
 // free returns the space to read into, which is never empty. It may move or replace
 // the buffer, which invalidates all arguments.
 //
@@ -73,11 +71,30 @@ func (r *reader) release() {
 	r.base = r.pos
 }
 
-// lent are buffers of connections that wait for input, of minBuffer bytes each.
-var lent = sync.Pool{New: func() any { return new([minBuffer]byte) }}
+// maxFree is how many unused buffers a loop keeps.
+const maxFree = 2 * groupSize
+
+// buffers are buffers of minBuffer bytes that a loop's connections share: those that wait for input need none.
+type buffers struct{ free []*[minBuffer]byte }
+
+func (b *buffers) get() *[minBuffer]byte {
+	if b == nil || len(b.free) == 0 {
+		return new([minBuffer]byte)
+	}
+	last := len(b.free) - 1
+	buf := b.free[last]
+	b.free = b.free[:last]
+	return buf
+}
+
+func (b *buffers) put(buf *[minBuffer]byte) {
+	if b != nil && len(b.free) < maxFree {
+		b.free = append(b.free, buf)
+	}
+}
 
 // lend gives an empty buffer of the usual size to other connections, until free is
-// called: the many that are idle need none. It invalidates what release does.
+// called. It invalidates what release does.
 func (r *reader) lend() {
 	if len(r.buf) != minBuffer || r.start != r.end || r.full {
 		return
@@ -85,7 +102,7 @@ func (r *reader) lend() {
 	for _, args := range [][][]byte{r.args, r.earlier} {
 		clear(args[:cap(args)]) // they would keep the buffer alive
 	}
-	lent.Put((*[minBuffer]byte)(r.buf))
+	r.buffers.put((*[minBuffer]byte)(r.buf))
 	r.buf, r.start, r.end, r.pos, r.base = nil, 0, 0, 0, 0
 }
 
@@ -112,7 +129,7 @@ func (r *reader) grown() int {
 // resize moves the unread bytes to the front of a new buffer.
 func (r *reader) resize(size int) {
 	if size == minBuffer {
-		r.move(lent.Get().(*[minBuffer]byte)[:])
+		r.move(r.buffers.get()[:])
 		return
 	}
 	r.move(make([]byte, size))

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -76,15 +74,15 @@ type Server struct {
 	orderTimeout  time.Duration // see the constant
 	tls           tlsConfigs
 
-	mu        sync.Mutex            // the innermost lock: its holder acquires no other and does not block
-	listeners []listener            // protected by mu
-	conns     map[*conn]struct{}    // protected by mu
-	turns     atomic.Pointer[turns] // nil without listeners of the system
-	serving   bool                  // protected by mu: Serve was called
-	done      chan struct{}         // closed when shutdown begins, under mu: no more connections are accepted
+	mu        sync.Mutex         // the innermost lock: its holder acquires no other and does not block
+	listeners []listener         // protected by mu
+	conns     map[*conn]struct{} // protected by mu
+	serving   bool               // protected by mu: Serve was called
+	done      chan struct{}      // closed when shutdown begins, under mu: no more connections are accepted
 
 	limiter *zlimit.Limiter // the same engine, without the network
 	loading loading
+	loops   loops
 	wg      sync.WaitGroup // connections, accept loops, cron and loading
 	limits  atomic.Pointer[connLimits]
 }
@@ -179,6 +177,7 @@ func New(o Options) *Server {
 		conns: make(map[*conn]struct{}),
 		done:  make(chan struct{}), loading: loading{done: make(chan struct{})},
 	}
+	s.loops.server = s
 	if s.engine = o.Engine; s.engine == nil {
 		s.own = &ownEngine{}
 		s.engine = engine.New(engine.Options{
@@ -198,13 +197,7 @@ func New(o Options) *Server {
 			Pause: func() {
 				time.Sleep(time.Millisecond) //nolint:forbidigo // a yield, nothing is waited for
 			},
-			Turn: func() {
-				if t := s.turns.Load(); t != nil {
-					t.wait(make(chan struct{}, 1))
-				} else {
-					runtime.Gosched()
-				}
-			},
+			Turn:       s.loops.turn,
 			FreeMemory: debug.FreeOSMemory,
 		})
 		s.own.engine = s.engine
@@ -346,7 +339,6 @@ func (s *Server) Serve() error {
 }
 
 func (s *Server) accept(l net.Listener) {
-	s.startTurns(l)
 	pause := time.Duration(0)
 	for {
 		nc, err := l.Accept()
@@ -371,56 +363,88 @@ func (s *Server) accept(l net.Listener) {
 
 // admit starts serving a connection, or rejects it.
 func (s *Server) admit(nc net.Conn) {
-	_, overTLS := nc.(*tlsConn)
-	if !overTLS && s.isDenied(nc) { // over TLS, the handshake comes first
+	over, overTLS := nc.(*tlsConn)
+	remote, local := nc.RemoteAddr(), nc.LocalAddr()
+	if !overTLS && s.isDenied(remote) { // over TLS, the handshake comes first
 		s.reject(nc, deniedError)
 		return
 	}
-	c := newConn(s, nc)
 	maxClients := s.cfg.Int("maxclients")
 	s.mu.Lock()
 	full := int64(len(s.conns)) >= maxClients
-	closed := s.isClosing()
-	if !full && !closed {
-		s.conns[c] = struct{}{}
-		s.wg.Add(1)
-	}
 	s.mu.Unlock()
 	switch {
-	case closed:
-		nc.Close()
 	case full && overTLS:
 		// As in Redis, nothing is sent: there was no handshake.
 		s.engine.Stats().Rejected.Add(1)
 		nc.Close()
+		return
 	case full:
 		s.reject(nc, maxClientsError)
-	default:
-		go func() {
-			defer s.wg.Done()
-			c.survives(c.serve)
-			s.mu.Lock()
-			delete(s.conns, c)
-			s.mu.Unlock()
-		}()
+		return
 	}
+	c, err := newConn(s, nc)
+	if err != nil {
+		nc.Close()
+		if !s.isClosing() {
+			s.log.Warn("serving a connection failed", "error", err)
+		}
+		return
+	}
+	s.mu.Lock()
+	closed := s.isClosing()
+	if !closed {
+		s.conns[c] = struct{}{}
+		s.wg.Add(1)
+	}
+	s.mu.Unlock()
+	if closed {
+		c.carrier.close()
+		nc.Close()
+		c.loop.clients.Add(-1)
+		return
+	}
+	c.begin(remote, local)
+	if !overTLS {
+		c.add()
+		return
+	}
+	go func() {
+		shaken := false
+		c.survives(func() { shaken = c.shakeHands(over) })
+		if shaken {
+			c.add()
+			return
+		}
+		c.session.Close()
+		c.carrier.close()
+		over.Close()
+		s.forget(c)
+	}()
 }
 
-// reject sends a client the reason why it is not served. It does not block, so that
+// forget is called when a connection is gone.
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	c.loop.clients.Add(-1)
+	s.wg.Done()
+}
+
+// reject sends a client the reason why it is not served. It does not block for long, so that
 // a flood of such clients does not delay others.
 func (s *Server) reject(nc net.Conn, reason string) {
 	s.engine.Stats().Rejected.Add(1)
-	out := output{nc: nc, socket: newSocket(nc)}
-	// A new socket's empty buffer takes a line without blocking; other connections
-	// may have to wait.
-	if n, err := out.writeNow([]byte(reason)); n == 0 && err == nil {
-		nc.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = io.WriteString(nc, reason)
-	}
-	if out.socket != nil {
-		// To close with input unread would be a reset, and the client might not see
-		// the line.
-		_, _ = out.socket.readSome(make([]byte, minBuffer))
+	t, err := newTransport(nc)
+	if err == nil {
+		defer t.close()
+		// A new socket's empty buffer takes a line without blocking.
+		if n, _ := t.writeSome([]byte(reason)); n > 0 {
+			// To close with input unread would be a reset, and the client might not see
+			// the line.
+			_, _, _ = t.readSome(make([]byte, minBuffer))
+		}
 	}
 	nc.Close()
 }
@@ -461,8 +485,8 @@ func (s *Server) trimIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		if c.buffers.isIdle() && c.buffers.bytes.Load() > minTrim {
-			c.buffers.trim.Store(true)
+		if c.activity.isIdle() && c.activity.bytes.Load() > minTrim {
+			c.trim.Store(true)
 			c.wake()
 		}
 	}
@@ -496,12 +520,10 @@ func (s *Server) Close() error {
 		for c := range s.conns {
 			c.shutDown()
 		}
-		if t := s.turns.Load(); t != nil {
-			t.close()
-		}
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
+	s.loops.close()
 	err := s.limiter.Close()
 	if s.own != nil {
 		err = errors.Join(err, s.own.close())
@@ -526,7 +548,7 @@ func (s *Server) CloseWithin(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
-		c.out.abort()
+		c.abort()
 	}
 	return ctx.Err()
 }

@@ -1,29 +1,22 @@
-//go:build !unix
+//go:build !linux
 
 package server
 
 import (
+	"errors"
 	"net"
-	"time"
+
+	"github.com/zlimit/zlimit/server/poll"
 )
 
-// A socket is always nil on this system: all reads and writes go through net.Conn,
-// and all writes through the pump.
-type socket struct{}
-
-func enableTimestamps(uintptr) {}
-
-func newSocket(net.Conn) *socket { return nil }
-
-func (s *socket) read([]byte) (int, error) { panic("server: there is no socket") }
-func (s *socket) readInto(*reader, func(int) bool) (int, error) {
-	panic("server: there is no socket")
+// A socket is never made on this system: connections are fed.
+type socket struct {
+	transport
+	fd int
 }
-func (s *socket) readSome([]byte) (int, error)           { panic("server: there is no socket") }
-func (s *socket) writeSome([]byte) (int, error)          { panic("server: there is no socket") }
-func (s *socket) shutdown()                              { panic("server: there is no socket") }
-func (s *socket) fileDescriptor() int                    { return -1 }
-func (s *socket) receiveBuffer() int                     { return 0 }
-func (s *socket) waited() int                            { return 0 }
-func (s *socket) arrived() int64                         { return 0 }
-func (s *socket) awaitEarlier(int64, time.Duration) bool { return true }
+
+func newSocket(net.Conn) (*socket, error) { return nil, nil } //nolint:nilnil // there is none
+
+func newSocketPoller() (poll.Poller, error) { return nil, errors.ErrUnsupported }
+
+func (s *socket) receiveBuffer() int { return 0 }

@@ -330,59 +330,84 @@ func TestWithoutRawSocket(t *testing.T) {
 	require.Equal(t, strings.Repeat("+PONG\r\n", commands)+"+OK\r\n", string(got))
 }
 
+// A scanty is a transport that accepts only as many bytes as it is given room for.
+type scanty struct {
+	transport
+	room int
+	ends bool // shutdown was called
+}
+
+func (s *scanty) writeSome(b []byte) (int, error) {
+	n := min(s.room, len(b))
+	s.room -= n
+	return n, nil
+}
+
+func (s *scanty) unsent() int { return 0 }
+func (s *scanty) shutdown()   { s.ends = true }
+func (s *scanty) close()      {}
+
 // TestSoftLimitResets: a client that reads enough in time starts anew.
 func TestSoftLimitResets(t *testing.T) {
 	t.Parallel()
-	outside, inside := net.Pipe() // unbuffered
-	defer outside.Close()
-	o := output{nc: inside}
+	client := &scanty{}
+	o := output{transport: client}
 	defer o.close()
 	o.setLimit(config.OutputBufferLimit{SoftBytes: 100, SoftSeconds: 1 << 40})
 	o.append(make([]byte, 150))
 	require.True(t, o.flush())
-	state := func() (over, timer bool) {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return !o.bound.softSince.IsZero(), o.bound.softTimer != nil
-	}
-	over, timer := state()
-	require.True(t, over)
-	require.True(t, timer)
+	require.False(t, o.bound.softSince.IsZero())
+	require.NotNil(t, o.bound.softTimer)
 	require.Equal(t, 150, o.waiting())
-	_, err := io.ReadFull(outside, make([]byte, 150))
-	require.NoError(t, err)
-	require.True(t, o.flushAll(testTimeout))
-	over, timer = state()
-	require.False(t, over)
-	require.False(t, timer)
+	client.room = 49
+	require.False(t, o.resume())
+	require.False(t, o.bound.softSince.IsZero(), "101 bytes are left")
+	client.room = 101
+	require.False(t, o.resume())
+	require.True(t, o.bound.softSince.IsZero())
+	require.Nil(t, o.bound.softTimer)
 	require.Zero(t, o.waiting())
+	require.True(t, o.drained())
 	require.Zero(t, o.overflow())
+	require.False(t, client.ends)
 }
 
-// TestHardLimitCountsPumpBytes: bytes that the pump is writing count like those
-// behind them.
-func TestHardLimitCountsPumpBytes(t *testing.T) {
+// TestHardLimitCountsAll: what is being written counts like what is behind it.
+func TestHardLimitCountsAll(t *testing.T) {
 	t.Parallel()
-	outside, inside := net.Pipe()
-	defer outside.Close()
-	o := output{nc: inside}
+	client := &scanty{room: 5}
+	o := output{transport: client}
 	defer o.close()
 	o.setLimit(config.OutputBufferLimit{HardBytes: 100})
-	o.append(make([]byte, 60))
+	o.append(make([]byte, 65))
 	require.True(t, o.flush())
-	pumping := func() bool {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return o.writingBytes == 60
-	}
-	for end := time.Now().Add(testTimeout); !pumping(); runtime.Gosched() {
-		require.True(t, time.Now().Before(end))
-	}
-	o.append(make([]byte, 39))
+	client.room = 10
+	require.False(t, o.resume())
+	o.append(make([]byte, 49))
 	require.True(t, o.flush())
 	o.append(make([]byte, 1))
 	require.False(t, o.flush(), "the limit itself is too much")
 	require.Equal(t, 100, o.overflow())
+	require.True(t, client.ends)
+}
+
+// TestResumeInParts: a client that reads fast lets others have their turn.
+func TestResumeInParts(t *testing.T) {
+	t.Parallel()
+	client := &scanty{}
+	o := output{transport: client}
+	defer o.close()
+	for range 4 * resumeBytes / queueBlock {
+		o.append(make([]byte, queueBlock))
+		require.True(t, o.flush())
+	}
+	client.room = 1 << 30
+	resumed := 0
+	for o.resume() {
+		resumed++
+	}
+	require.Equal(t, 3, resumed)
+	require.True(t, o.drained())
 }
 
 // TestIdleTimeoutCountsWrites: a client that slowly reads a long reply is not idle.
@@ -392,14 +417,14 @@ func TestIdleTimeoutCountsWrites(t *testing.T) {
 	s, err := Listen(Options{Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true})
 	require.NoError(t, err)
 	defer s.Close()
-	c := &conn{limits: &connLimits{}, lastActive: read, session: s.engine.NewSession(engine.Peer{})}
+	c := &conn{limits: &connLimits{}, life: life{lastActive: read}, session: s.engine.NewSession(engine.Peer{})}
 	defer c.session.Close()
 	require.True(t, c.idleDeadline().IsZero(), "no timeout")
 	c.limits.idle = 10 * time.Second
 	require.Equal(t, read.Add(10*time.Second), c.idleDeadline())
 	c.out.lastWrite = written
 	require.Equal(t, written.Add(10*time.Second), c.idleDeadline())
-	c.lastActive = written.Add(time.Second)
+	c.life.lastActive = written.Add(time.Second)
 	require.Equal(t, written.Add(11*time.Second), c.idleDeadline())
 }
 
@@ -442,12 +467,12 @@ func TestIdleConnectionsReleaseMemory(t *testing.T) {
 	bulk := fmt.Sprintf("$%d\r\n%s\r\n", size, strings.Repeat("x", size))
 	converse("*2\r\n$4\r\nECHO\r\n"+bulk+"PING ha", bulk)
 	c := firstConn(s)
-	for end := time.Now().Add(testTimeout); c.buffers.bytes.Load() <= minTrim; runtime.Gosched() {
+	for end := time.Now().Add(testTimeout); c.activity.bytes.Load() <= minTrim; runtime.Gosched() {
 		require.True(t, time.Now().Before(end), "no batch has ended")
 	}
 	s.trimIdle() // it has run a batch since the last call
-	require.Greater(t, c.buffers.bytes.Load(), int64(minTrim))
-	for end := time.Now().Add(testTimeout); c.buffers.bytes.Load() > minTrim; runtime.Gosched() {
+	require.Greater(t, c.activity.bytes.Load(), int64(minTrim))
+	for end := time.Now().Add(testTimeout); c.activity.bytes.Load() > minTrim; runtime.Gosched() {
 		require.True(t, time.Now().Before(end), "memory is not released")
 		s.trimIdle()
 	}
@@ -461,11 +486,4 @@ func firstConn(s *Server) *conn {
 		return c
 	}
 	return nil
-}
-
-// waiting returns the bytes that are not written yet.
-func (o *output) waiting() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.queuedBytes + o.writingBytes
 }

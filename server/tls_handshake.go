@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/zlimit/zlimit/logging"
@@ -11,33 +12,65 @@ import (
 // timeout, so that clients which connect and send nothing can fill maxclients.
 const handshakeTimeout = 10 * time.Second
 
+// carryTLS prepares the transport of a connection over TLS, which establish is to complete.
+func (c *conn) carryTLS(over *tlsConn) error {
+	own, err := newSocket(over.wire.Conn)
+	switch {
+	case err != nil:
+		return err
+	case own != nil:
+		c.carrier, c.transport = own, over
+	default:
+		c.carrier = newFed(over.Conn)
+		c.transport = c.carrier
+	}
+	c.handshaking.Store(true)
+	return nil
+}
+
 // shakeHands makes the TLS handshake, and then applies protected-mode. It reports
-// whether the client is served. As in Redis, the client exists already, in CLIENT
+// whether the connection is open. As in Redis, the client exists already, in CLIENT
 // LIST and for CLIENT KILL and maxclients.
-func (c *conn) shakeHands() bool {
+func (c *conn) shakeHands(over *tlsConn) bool {
 	timeout := c.server.tls.timeout
 	if idle := c.limits.idle; idle > 0 {
 		timeout = min(timeout, idle)
 	}
-	c.nc.SetDeadline(time.Now().Add(timeout))
-	err := c.out.tls.Handshake()
-	if err != nil {
+	over.SetDeadline(time.Now().Add(timeout))
+	if err := over.Handshake(); err != nil {
 		c.server.engine.Stats().Handshakes.Add(1)
 		if timedOut(err) {
 			err = fmt.Errorf("the TLS handshake took longer than %v", timeout)
 		}
 		c.logEnd(logging.Verbose, "Error accepting a client connection", "error", err)
-		halfClose(c.out.tls.wire.Conn) // so that the alert arrives
+		halfClose(over.wire.Conn) // so that the alert arrives
 		return false
 	}
-	c.out.tls.wire.established = true
-	c.nc.SetDeadline(time.Time{})
-	c.handshaking.Store(false) // from here, wake may set a deadline
-	if c.server.isDenied(c.nc) {
+	over.SetDeadline(time.Time{})
+	if c.carrier != c.transport {
+		over.wire.Conn.Close() // the carrier has a descriptor of its own
+		over.wire.transport = c.carrier
+	}
+	c.handshaking.Store(false)
+	if c.server.isDenied(over.RemoteAddr()) {
 		c.server.engine.Stats().Rejected.Add(1)
-		c.out.append([]byte(deniedError))
-		c.linger()
-		return false
+		c.denied = true
 	}
 	return true
+}
+
+// halfClose closes the sending side of a connection, and reads what still arrives
+// until the client is silent.
+func halfClose(nc net.Conn) {
+	if closeWrite(nc) != nil {
+		return
+	}
+	ignored := make([]byte, minBuffer)
+	now := time.Now()
+	for end := now.Add(lingerTimeout); now.Before(end); now = time.Now() {
+		nc.SetReadDeadline(now.Add(quietPeriod))
+		if _, err := nc.Read(ignored); err != nil {
+			return
+		}
+	}
 }

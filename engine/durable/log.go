@@ -75,6 +75,15 @@ func (s *Storage) WaitDurable(written Position, c Canceler) error {
 	return s.waitDurable(written, c)
 }
 
+// Durable reports whether WaitDurable would return at once.
+func (s *Storage) Durable() bool {
+	if s.fsync.directive() != aof.Always {
+		return true
+	}
+	log := s.log.Load()
+	return log == nil || log.Synced() >= log.End()
+}
+
 func (s *Storage) waitDurable(written Position, c Canceler) error {
 	log := s.log.Load()
 	if log == nil {

@@ -2,7 +2,6 @@ package replication
 
 import (
 	"errors"
-	"runtime"
 	"slices"
 	"sync"
 )
@@ -176,7 +175,6 @@ func (r *Reader) Next(interrupt <-chan struct{}) ([]byte, error) {
 		}
 		select {
 		case <-r.wake:
-			runtime.Gosched() // others write more, which is then sent at once
 		case <-interrupt:
 			r.stopWaiting()
 			return nil, nil

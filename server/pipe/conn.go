@@ -29,7 +29,7 @@ func New() (a, b *Conn) {
 func (c *Conn) Read(b []byte) (int, error) { return c.in.read(b, true) }
 
 // ReadSome reads what has arrived, without blocking and regardless of the deadline.
-// It returns 0 and no error if there is nothing.
+// It returns 0 and no error if there is nothing, and io.EOF when Read would.
 func (c *Conn) ReadSome(b []byte) (int, error) { return c.in.read(b, false) }
 
 // Write blocks until all of b is in the buffer, within the write deadline. It
@@ -38,6 +38,20 @@ func (c *Conn) Write(b []byte) (int, error) { return c.out.write(b, true) }
 
 // WriteSome writes as much as the buffer has room for, without blocking.
 func (c *Conn) WriteSome(b []byte) (int, error) { return c.out.write(b, false) }
+
+// HasUnread reports whether something has arrived that was not read.
+func (c *Conn) HasUnread() bool {
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	return len(c.in.buf) > 0
+}
+
+// Notify makes c call ready whenever more can be read, or written, or the other end is
+// closed. ready must not block, nor use c.
+func (c *Conn) Notify(ready func()) {
+	c.in.notify(&c.in.readable, ready)
+	c.out.notify(&c.out.writable, ready)
+}
 
 // CloseWrite closes the sending side; reading remains possible.
 func (c *Conn) CloseWrite() error {
@@ -89,12 +103,29 @@ type stream struct {
 	readClosed  bool       // protected by mu: the reader has closed
 
 	readDeadline, writeDeadline deadline // protected by mu
+	readable, writable          func()   // protected by mu: see Notify; nil: nobody is to be told
 }
 
 func newStream() *stream {
 	s := &stream{}
 	s.changed = sync.NewCond(&s.mu)
 	return s
+}
+
+func (s *stream) notify(end *func(), ready func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*end = ready
+}
+
+// changedFor tells all that wait of a change, and those of the end that it matters to. It requires mu.
+func (s *stream) changedFor(ends ...func()) {
+	s.changed.Broadcast()
+	for _, ready := range ends {
+		if ready != nil {
+			ready()
+		}
+	}
 }
 
 func (s *stream) read(b []byte, wait bool) (int, error) {
@@ -111,12 +142,12 @@ func (s *stream) read(b []byte, wait bool) (int, error) {
 			if s.buf = s.buf[n:]; len(s.buf) == 0 {
 				s.buf = nil
 			}
-			s.changed.Broadcast()
+			s.changedFor(s.writable)
 			return n, nil
-		case !wait:
-			return 0, nil
 		case s.writeClosed:
 			return 0, io.EOF
+		case !wait:
+			return 0, nil
 		}
 		s.changed.Wait()
 	}
@@ -137,7 +168,7 @@ func (s *stream) write(b []byte, wait bool) (n int, err error) {
 		if room := min(bufferBytes-len(s.buf), len(b)-n); room > 0 {
 			s.buf = append(s.buf, b[n:n+room]...)
 			n += room
-			s.changed.Broadcast()
+			s.changedFor(s.readable)
 		}
 		if n == len(b) || !wait {
 			return n, nil
@@ -151,7 +182,7 @@ func (s *stream) closeWrite() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writeClosed = true
-	s.changed.Broadcast()
+	s.changedFor(s.readable)
 }
 
 // closeRead closes the stream for its reader. Unread bytes are lost.
@@ -160,7 +191,7 @@ func (s *stream) closeRead() {
 	defer s.mu.Unlock()
 	s.readClosed = true
 	s.buf = nil
-	s.changed.Broadcast()
+	s.changedFor(s.writable)
 }
 
 // A deadline ends waits.

@@ -1,0 +1,196 @@
+package server
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// drainTimeout bounds how long a server that shuts down answers a client that
+	// does not stop sending, if it is unknown how much had arrived.
+	drainTimeout = time.Second
+	// lingerTimeout is how long a connection that is to close waits for a client
+	// that reads none of its replies.
+	lingerTimeout = 2 * time.Second
+	// quietPeriod is how long a client must be silent until a connection that is to
+	// close assumes that nothing more is on its way.
+	quietPeriod = 20 * time.Millisecond
+)
+
+// errShuttingDown is why nothing more is read when the server shuts down.
+var errShuttingDown = errors.New("server is shutting down")
+
+// life is when a connection's client was last heard of, and how it ends.
+type life struct {
+	remote, local string
+	lastActive    time.Time   // when bytes last arrived, if there is a timeout
+	began         time.Time   // when the phase began, or draining
+	left          int         // bytes that a connection that drains may still answer; negative: unknown
+	heard         bool        // a silent connection's client has sent something
+	timer         *time.Timer // wakes the connection
+	armed         atomic.Bool // timer is going to
+}
+
+// after wakes the connection later, unless that is under way.
+func (c *conn) after(d time.Duration) {
+	if c.life.armed.Swap(true) {
+		return
+	}
+	if c.life.timer == nil {
+		c.life.timer = time.AfterFunc(d, func() {
+			c.life.armed.Store(false)
+			c.wake()
+		})
+		return
+	}
+	c.life.timer.Reset(d)
+}
+
+func (c *conn) stopTimer() {
+	if c.life.timer != nil {
+		c.life.timer.Stop()
+		c.life.armed.Store(false)
+	}
+}
+
+// isIdle reports whether the directive timeout disconnects the client now.
+func (c *conn) isIdle() bool {
+	until := c.idleDeadline()
+	if until.IsZero() {
+		return false
+	}
+	left := time.Until(until)
+	if left > 0 {
+		c.after(left)
+	}
+	return left <= 0
+}
+
+// idleDeadline returns when timeout disconnects the client, or zero if it does not.
+// The time counts from the last bytes received, or sent after a wait. A client that
+// is blocked, subscribed or monitoring is not idle.
+func (c *conn) idleDeadline() time.Time {
+	if c.limits.idle <= 0 || c.session.Blocked() != nil || c.session.Subscribed() || c.session.Monitoring() ||
+		c.session.Replica() {
+		return time.Time{}
+	}
+	last := c.life.lastActive
+	if lastWrite := c.out.lastWriteTime(); lastWrite.After(last) {
+		last = lastWrite
+	}
+	return last.Add(c.limits.idle)
+}
+
+// shutDown makes the connection answer what has arrived, and close.
+func (c *conn) shutDown() {
+	c.shuttingDown.Store(true)
+	c.wake()
+	if c.handshaking.Load() {
+		c.abort()
+	}
+}
+
+// drain begins to answer what the system had received for the client when shutdown began, which is at most what fits
+// into its receive buffer. Later input is ignored.
+func (c *conn) drain() {
+	c.draining, c.unread = true, true
+	c.life.began, c.life.left = time.Now(), -1
+	switch t := c.carrier.(type) {
+	case *socket:
+		c.life.left = t.receiveBuffer()
+	case *fed: // its goroutine may be about to read
+		c.after(quietPeriod)
+	}
+}
+
+// drained reports, after a read of n bytes, whether drain ends.
+func (c *conn) drained(n int) bool {
+	_, isFed := c.carrier.(*fed)
+	switch {
+	case n == 0:
+		return !isFed || time.Since(c.life.began) >= quietPeriod
+	case c.life.left < 0:
+		return time.Since(c.life.began) >= drainTimeout
+	}
+	c.life.left = max(c.life.left-n, 0)
+	return c.life.left == 0
+}
+
+// end ends the service of a client. graceful says that it may still read replies.
+func (c *conn) end(graceful bool) {
+	if c.phase > open {
+		return
+	}
+	c.stopBlockTimer()
+	c.stopTimer()
+	unread := c.out.overflow()
+	if unread > 0 { // counted and logged before other clients can see that it is gone
+		c.server.engine.Stats().OutputLimit.Add(1)
+		c.logEnd(slog.LevelWarn, "closed by client-output-buffer-limit", "unread", unread)
+	}
+	c.phase = gone // if the following panics
+	c.session.Close()
+	if unread > 0 || !graceful {
+		c.close()
+		return
+	}
+	if !c.waitDurable() {
+		c.close()
+		return
+	}
+	c.phase, c.life.began = ending, time.Now()
+	c.out.flush()
+	c.finish()
+}
+
+// finish waits until everything is sent, as long as the client makes progress, and closes the connection so that it
+// arrives: closing with input unread would be a reset, after which systems drop replies on their way.
+func (c *conn) finish() {
+	if !c.out.drained() {
+		since := c.life.began
+		if last := c.out.lastWriteTime(); last.After(since) {
+			since = last
+		}
+		if left := c.server.lingerTimeout - time.Since(since); left > 0 {
+			c.after(left)
+		} else {
+			c.close()
+		}
+		return
+	}
+	if c.transport.closeWrite() != nil {
+		c.close()
+		return
+	}
+	c.phase = silent
+	c.life.began, c.life.heard = time.Now(), true
+	c.stopTimer()
+	c.listen()
+}
+
+// listen reads what still arrives, until the client is silent.
+func (c *conn) listen() {
+	heard := c.life.heard
+	c.life.heard = false
+	switch {
+	case c.readErr != nil && !errors.Is(c.readErr, errShuttingDown), time.Since(c.life.began) >= lingerTimeout:
+		c.close()
+	case heard || c.life.armed.Load():
+		c.after(quietPeriod)
+	default:
+		c.close()
+	}
+}
+
+// close closes the connection.
+func (c *conn) close() {
+	c.phase = gone
+	c.stopTimer()
+	c.out.close()
+}
+
+// timedOut reports whether err is a deadline that has passed.
+func timedOut(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
