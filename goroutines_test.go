@@ -26,8 +26,12 @@ var besides = map[string]string{
 	"engine/blocking.go":           endsClient, // what a command waits for: Blocked.endOnPanic
 	"server/conn_blocking.go":      endsClient, // its timeout: Blocked.endOnPanic
 	"server/output.go":             endsProcess,
-	"server/server.go":             endsProcess, // a connection in it: conn.survives
-	"server/turns.go":              endsProcess,
+	"server/server.go":             endsProcess, // a handshake in it: conn.survives
+	"server/conn_end.go":           endsProcess,
+	"server/fed.go":                endsProcess,
+	"server/loop.go":               endsProcess, // a command in it: conn.step
+	"server/loops.go":              endsProcess,
+	"server/output_stream.go":      endsProcess, // making a reply in it: output.writeStream
 	"server/dial.go":               endsProcess,
 	"server/pipe/conn.go":          endsProcess,
 	"engine/failover.go":           endsProcess,

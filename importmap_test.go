@@ -45,11 +45,12 @@ var mayImport = map[string][]string{
 	"zlimittest/miniredis": {"zlimittest", root},
 	"limiter/httplimit":    {},
 	"server": {
-		"server/tlsconfig", root, "engine", "engine/faults", "upstream", "upstream/call",
+		"server/poll", "server/tlsconfig", root, "engine", "engine/faults", "upstream", "upstream/call",
 		"upstream/directives", "clock", "config", "logging", "persist/disk", "resp", "store/decimal", "words",
 	},
 	"server/tlsconfig": {},
 	"server/pipe":      {},
+	"server/poll":      {},
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
 		"engine/accounts", "engine/debug", "engine/doctor", "engine/durable", "engine/faults", "engine/info",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/server/poll"
 )
 
 const (
@@ -41,18 +42,38 @@ type conn struct {
 	limits    *connLimits // those in force
 	in        reader
 	out       output
+	phase     phase
+	seat      seat
+	progress  progress
+	life      life
+	signals   signals
+	order     order
+	activity  activity
+}
 
-	// These belong to the loop, also while the connection is away.
+// A seat is what a loop knows of a connection. It belongs to the loop, also while the connection is away.
+type seat struct {
 	token    int32
-	away     bool  // it belongs to a goroutine of its own
+	away     bool  // the connection belongs to a goroutine of its own
 	queued   bool  // it is in round or more
 	answered bool  // it is in answered
 	unread   bool  // something may have arrived that is not read
 	ended    bool  // the end of the stream may be behind it
 	draining bool  // it answers what has arrived, and closes
+	turns    int   // how many rounds it waits for, in more
 	streamed int64 // of the session, at the last reply
+}
 
-	phase      phase
+// hears notes an event of the poller.
+func (s *seat) hears(e poll.Event) {
+	if e.Readable {
+		s.unread = true
+		s.ended = s.ended || e.Ended
+	}
+}
+
+// progress is how far a connection has come with its input.
+type progress struct {
 	readErr    error // why nothing more is read
 	fresh      bool  // something was read since the last step
 	unfinished bool  // it has input that goes on in the next round
@@ -64,16 +85,26 @@ type conn struct {
 	muted      bool  // see Interception.Mute
 	denied     bool  // by protected-mode, after a TLS handshake
 	blockTimer *time.Timer
-	life       life
+}
 
+// take reports whether there is input that has not run, which is about to.
+func (p *progress) take() bool {
+	some := p.fresh || p.unfinished
+	p.fresh, p.unfinished = false, false
+	return some
+}
+
+// signals are what other goroutines tell a connection.
+type signals struct {
 	posted       atomic.Bool // it is in posted
 	back         atomic.Bool // it was away, and belongs to the loop again
 	handshaking  atomic.Bool // the TLS handshake is not over
-	shuttingDown atomic.Bool // set by another goroutine
-	trim         atomic.Bool // likewise: release buffers
-	order        order
-	activity     activity
+	shuttingDown atomic.Bool // it is to answer what has arrived, and close
+	trim         atomic.Bool // it is to release buffers
 }
+
+// isBack reports, once, whether the connection was away and belongs to the loop again.
+func (s *signals) isBack() bool { return s.back.Swap(false) }
 
 // A phase is what a connection does.
 type phase uint8
@@ -104,7 +135,7 @@ func (a *activity) isIdle() bool {
 // newConn returns the connection of a client. nc is closed, or the transport's, unless a TLS handshake is to come.
 func newConn(s *Server, nc net.Conn) (*conn, error) {
 	c := &conn{server: s}
-	c.posted.Store(true) // until add
+	c.signals.posted.Store(true) // until add
 	var err error
 	if over, ok := nc.(*tlsConn); !ok {
 		if c.carrier, err = newTransport(nc); err != nil {
@@ -115,7 +146,7 @@ func newConn(s *Server, nc net.Conn) (*conn, error) {
 		return nil, err
 	}
 	_, isSocket := c.carrier.(*socket)
-	if isSocket && !c.handshaking.Load() {
+	if isSocket && !c.signals.handshaking.Load() {
 		nc.Close()
 	}
 	if c.loop = s.loops.pick(isSocket); c.loop == nil {
@@ -151,7 +182,7 @@ func (c *conn) begin(remote, local net.Addr) {
 
 // add gives the connection to its loop.
 func (c *conn) add() {
-	c.posted.Store(false)
+	c.signals.posted.Store(false)
 	c.loop.post(c)
 }
 
@@ -176,7 +207,7 @@ func (c *conn) step() {
 			c.end(true) // earlier commands are answered
 		}
 	}()
-	c.work = 0
+	c.progress.work = 0
 	switch c.phase {
 	case open:
 		c.serve()
@@ -190,23 +221,22 @@ func (c *conn) step() {
 // serve runs what has arrived for an open connection.
 func (c *conn) serve() {
 	c.updateLimits()
-	if c.denied {
+	if c.progress.denied {
 		c.out.append([]byte(deniedError))
 		c.end(true)
 		return
 	}
-	if c.fresh || c.unfinished || c.session.Ready() {
-		c.fresh, c.unfinished = false, false
+	if c.progress.take() || c.session.Ready() {
 		if c.out.sent = false; !c.batch() {
 			c.end(true)
 			return
 		}
 	}
 	switch {
-	case c.unfinished:
-	case c.readErr != nil:
+	case c.progress.unfinished:
+	case c.progress.readErr != nil:
 		// A client may close its sending side and read on, as in `printf 'PING\r\n' | nc`.
-		c.end(errors.Is(c.readErr, io.EOF) || errors.Is(c.readErr, errShuttingDown))
+		c.end(errors.Is(c.progress.readErr, io.EOF) || errors.Is(c.progress.readErr, errShuttingDown))
 	case c.limits.idle > 0 && c.isIdle():
 		c.end(false)
 	}
@@ -214,7 +244,7 @@ func (c *conn) serve() {
 
 func (c *conn) filled(n int) {
 	c.in.filled(n)
-	c.fresh = true
+	c.progress.fresh = true
 	c.session.CountRead(n)
 	if c.limits.idle > 0 {
 		c.life.lastActive = time.Now()
@@ -238,11 +268,11 @@ func (c *conn) batch() bool {
 	ran, ahead := 0, 0 // commands of this batch, and those of them that were read ahead
 	from := c.in.start
 	for ; open && c.session.Blocked() == nil; ran++ {
-		if ran > 0 && c.work+c.in.start-from >= turnBytes {
-			c.unfinished = true
+		if ran > 0 && c.progress.work+c.in.start-from >= turnBytes {
+			c.progress.unfinished = true
 			break
 		}
-		if ran >= ahead && c.pipelines && c.session.ReadsAhead() {
+		if ran >= ahead && c.progress.pipelines && c.session.ReadsAhead() {
 			ahead = ran + c.readAhead()
 		}
 		args, ok, err := c.in.next()
@@ -261,15 +291,15 @@ func (c *conn) batch() bool {
 			break
 		}
 		open = c.appendReply(reply)
-		c.work += c.session.TakeLongArgs() * argBytes
+		c.progress.work += c.session.TakeLongArgs() * argBytes
 	}
-	c.pipelines = ran > 1
+	c.progress.pipelines = ran > 1
 	open = c.appendForwarded() && open
 	if c.session.Aborted() {
 		c.out.buf = c.out.buf[:0]
 	}
 	open = open && c.deliver()
-	c.work += c.in.start - from + len(c.out.buf)
+	c.progress.work += c.in.start - from + len(c.out.buf)
 	c.publish()
 	return open
 }
@@ -287,7 +317,7 @@ func (c *conn) readAhead() int {
 // appendReply appends a command's reply to the output. It reports whether the
 // connection stays open.
 func (c *conn) appendReply(reply resp.Value) bool {
-	if c.muted {
+	if c.progress.muted {
 		reply = resp.None
 	}
 	open := true
@@ -308,7 +338,7 @@ func (c *conn) appendReply(reply resp.Value) bool {
 	}
 	if len(c.out.buf) >= flushBytes && !c.session.Aborted() {
 		c.session.EndCall()
-		c.work += len(c.out.buf)
+		c.progress.work += len(c.out.buf)
 		if open = c.flush() && open; !c.out.sent {
 			c.session.EnforceClientMemory() // a long pipeline may ask for any amount
 		}
@@ -325,9 +355,9 @@ func (c *conn) appendReply(reply resp.Value) bool {
 // sendLong sends a reply that is in blocks, or made while it is sent, behind those collected. It reports
 // whether the connection stays open.
 func (c *conn) sendLong(reply io.WriterTo) bool {
-	c.work += len(c.out.buf)
+	c.progress.work += len(c.out.buf)
 	if blocks, ok := reply.(*resp.Blocks); ok {
-		c.work += blocks.Size()
+		c.progress.work += blocks.Size()
 	}
 	open := c.waitDurable() && c.out.stream(reply)
 	if !c.out.sent {
@@ -345,7 +375,7 @@ func (c *conn) appendForwarded() bool {
 
 // flush sends the collected replies in the middle of a batch. Replicas come first; see loop.answer.
 func (c *conn) flush() bool {
-	if c.session.Streamed() != c.streamed {
+	if c.session.Streamed() != c.seat.streamed {
 		runtime.Gosched()
 	}
 	return c.waitDurable() && c.out.flush()
@@ -382,14 +412,14 @@ func (c *conn) sendDurable() {
 }
 
 // leave makes others go on without this connection, which is about to wait. It is called within step.
-func (c *conn) leave() { c.loop.lease.rob(c.ticket) }
+func (c *conn) leave() { c.loop.lease.rob(c.progress.ticket) }
 
 // comeBack ends a step during which the loop went on without the connection.
 func (c *conn) comeBack() {
 	if len(c.out.buf) > 0 {
 		c.sendDurable()
 	}
-	c.back.Store(true)
+	c.signals.back.Store(true)
 	c.loop.post(c)
 }
 

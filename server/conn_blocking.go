@@ -11,13 +11,13 @@ func (c *conn) startBlockTimer() {
 		return
 	}
 	timeout := time.Duration(min(b.TimeoutMs(), int64(maxTimeout/time.Millisecond))) * time.Millisecond
-	c.blockTimer = time.AfterFunc(timeout, b.TimeOut)
+	c.progress.blockTimer = time.AfterFunc(timeout, b.TimeOut)
 }
 
 func (c *conn) stopBlockTimer() {
-	if c.blockTimer != nil {
-		c.blockTimer.Stop()
-		c.blockTimer = nil
+	if c.progress.blockTimer != nil {
+		c.progress.blockTimer.Stop()
+		c.progress.blockTimer = nil
 	}
 }
 

@@ -34,25 +34,25 @@ type life struct {
 	armed         atomic.Bool // timer is going to
 }
 
-// after wakes the connection later, unless that is under way.
-func (c *conn) after(d time.Duration) {
-	if c.life.armed.Swap(true) {
-		return
-	}
-	if c.life.timer == nil {
-		c.life.timer = time.AfterFunc(d, func() {
-			c.life.armed.Store(false)
-			c.wake()
+// after calls wake later, unless that is under way.
+func (f *life) after(d time.Duration, wake func()) {
+	switch {
+	case f.armed.Swap(true):
+	case f.timer == nil:
+		f.timer = time.AfterFunc(d, func() {
+			f.armed.Store(false)
+			wake()
 		})
-		return
+	default:
+		f.timer.Reset(d)
 	}
-	c.life.timer.Reset(d)
 }
 
-func (c *conn) stopTimer() {
-	if c.life.timer != nil {
-		c.life.timer.Stop()
-		c.life.armed.Store(false)
+// stop prevents a call of after's.
+func (f *life) stop() {
+	if f.timer != nil {
+		f.timer.Stop()
+		f.armed.Store(false)
 	}
 }
 
@@ -64,7 +64,7 @@ func (c *conn) isIdle() bool {
 	}
 	left := time.Until(until)
 	if left > 0 {
-		c.after(left)
+		c.life.after(left, c.wake)
 	}
 	return left <= 0
 }
@@ -86,9 +86,9 @@ func (c *conn) idleDeadline() time.Time {
 
 // shutDown makes the connection answer what has arrived, and close.
 func (c *conn) shutDown() {
-	c.shuttingDown.Store(true)
+	c.signals.shuttingDown.Store(true)
 	c.wake()
-	if c.handshaking.Load() {
+	if c.signals.handshaking.Load() {
 		c.abort()
 	}
 }
@@ -96,13 +96,13 @@ func (c *conn) shutDown() {
 // drain begins to answer what the system had received for the client when shutdown began, which is at most what fits
 // into its receive buffer. Later input is ignored.
 func (c *conn) drain() {
-	c.draining, c.unread = true, true
+	c.seat.draining, c.seat.unread = true, true
 	c.life.began, c.life.left = time.Now(), -1
 	switch t := c.carrier.(type) {
 	case *socket:
 		c.life.left = t.receiveBuffer()
 	case *fed: // its goroutine may be about to read
-		c.after(quietPeriod)
+		c.life.after(quietPeriod, c.wake)
 	}
 }
 
@@ -125,7 +125,7 @@ func (c *conn) end(graceful bool) {
 		return
 	}
 	c.stopBlockTimer()
-	c.stopTimer()
+	c.life.stop()
 	unread := c.out.overflow()
 	if unread > 0 { // counted and logged before other clients can see that it is gone
 		c.server.engine.Stats().OutputLimit.Add(1)
@@ -155,7 +155,7 @@ func (c *conn) finish() {
 			since = last
 		}
 		if left := c.server.lingerTimeout - time.Since(since); left > 0 {
-			c.after(left)
+			c.life.after(left, c.wake)
 		} else {
 			c.close()
 		}
@@ -167,7 +167,7 @@ func (c *conn) finish() {
 	}
 	c.phase = silent
 	c.life.began, c.life.heard = time.Now(), true
-	c.stopTimer()
+	c.life.stop()
 	c.listen()
 }
 
@@ -176,10 +176,10 @@ func (c *conn) listen() {
 	heard := c.life.heard
 	c.life.heard = false
 	switch {
-	case c.readErr != nil && !errors.Is(c.readErr, errShuttingDown), time.Since(c.life.began) >= lingerTimeout:
+	case c.progress.readErr != nil && !errors.Is(c.progress.readErr, errShuttingDown), time.Since(c.life.began) >= lingerTimeout:
 		c.close()
 	case heard || c.life.armed.Load():
-		c.after(quietPeriod)
+		c.life.after(quietPeriod, c.wake)
 	default:
 		c.close()
 	}
@@ -188,7 +188,7 @@ func (c *conn) listen() {
 // close closes the connection.
 func (c *conn) close() {
 	c.phase = gone
-	c.stopTimer()
+	c.life.stop()
 	c.out.close()
 }
 

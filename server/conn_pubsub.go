@@ -6,8 +6,8 @@ import "github.com/zlimit/zlimit/config"
 // connection stays open: not if more than client-output-buffer-limit arrived while
 // a command ran.
 func (c *conn) deliver() bool {
-	if c.session.Subscribed() != c.subscribed {
-		c.subscribed = !c.subscribed
+	if c.session.Subscribed() != c.progress.subscribed {
+		c.progress.subscribed = !c.progress.subscribed
 		c.setOutputLimit()
 	}
 	var lost int
@@ -39,7 +39,7 @@ func (c *conn) outputLimit() config.OutputBufferLimit {
 	switch {
 	case !c.session.Authenticated():
 		return config.OutputBufferLimit{HardBytes: unauthOutput}
-	case c.subscribed:
+	case c.progress.subscribed:
 		return c.limits.subscriber
 	}
 	return c.limits.output

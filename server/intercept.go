@@ -41,7 +41,7 @@ func (c *conn) doIntercepted(args [][]byte) (reply resp.Value, open bool) {
 		reply = c.session.Do(args)
 	}
 	if outcome.Mute {
-		c.muted = true
+		c.progress.muted = true
 	}
 	return reply, !outcome.Hangup
 }

@@ -15,6 +15,9 @@ const (
 	turnBytes = 64 << 10
 	// argBytes is what each argument of a long command counts for beside its bytes: see Session.TakeLongArgs.
 	argBytes = turnBytes / 1000
+	// maxTurns is how many rounds a connection waits for at most, so that a huge command is not followed by a wait
+	// that is as long.
+	maxTurns = 16
 	// passTurns is how many turns' work a loop does before it lets the scheduler look at other descriptors.
 	passTurns = 2
 	// passRounds bounds the rounds in between likewise.
@@ -60,7 +63,7 @@ type loop struct {
 
 // post makes the loop look at a connection. Any goroutine may call it.
 func (l *loop) post(c *conn) {
-	if c.posted.Swap(true) {
+	if c.signals.posted.Swap(true) {
 		return
 	}
 	l.mu.Lock()
@@ -105,7 +108,7 @@ func (l *loop) run() {
 			}
 			c := l.round[l.next]
 			l.next++
-			c.queued = false
+			c.seat.queued = false
 			if !l.serve(c) {
 				return
 			}
@@ -120,9 +123,7 @@ func (l *loop) run() {
 
 // begin waits, and finds the connections of the next round. It returns false if the loop has ended.
 func (l *loop) begin() bool {
-	clear(l.round)
-	l.round, l.more = append(l.round[:0], l.more...), l.more[:0]
-	l.read, l.next = 0, 0
+	l.goOn()
 	l.pass()
 	l.mu.Lock()
 	l.passed, l.turns = l.turns, nil
@@ -131,7 +132,7 @@ func (l *loop) begin() bool {
 		l.pass()
 		return false
 	}
-	l.idle = len(l.round) == 0 && len(l.posted) == 0 && len(l.passed) == 0
+	l.idle = len(l.round)+len(l.more)+len(l.posted)+len(l.passed) == 0
 	waits := l.idle
 	l.mu.Unlock()
 	var events []poll.Event
@@ -155,24 +156,38 @@ func (l *loop) begin() bool {
 	l.stamp++
 	for i, c := range l.taken {
 		l.taken[i] = nil
-		c.posted.Store(false)
+		c.signals.posted.Store(false)
 		l.notice(c)
 	}
 	for _, e := range events {
 		if c := l.conns[e.Token]; c != nil {
-			if e.Readable {
-				c.unread = true
-				c.ended = c.ended || e.Ended
-			}
+			c.seat.hears(e)
 			if c.out.waits.Load() && c.out.resume() {
 				l.post(c)
 			}
-			if e.Readable || !c.away && c.phase == ending {
+			if e.Readable || !c.seat.away && c.phase == ending {
 				l.enqueue(c)
 			}
 		}
 	}
 	return true
+}
+
+// goOn begins a round with the connections that go on in it.
+func (l *loop) goOn() {
+	clear(l.round)
+	l.round, l.read, l.next = l.round[:0], 0, 0
+	later := l.more[:0]
+	for _, c := range l.more {
+		if c.seat.turns > 0 {
+			c.seat.turns--
+			later = append(later, c)
+		} else {
+			l.round = append(l.round, c)
+		}
+	}
+	clear(l.more[len(later):])
+	l.more = later
 }
 
 // pass tells those who wait for it that a round has ended.
@@ -185,31 +200,31 @@ func (l *loop) pass() {
 
 // notice looks at a connection that was posted.
 func (l *loop) notice(c *conn) {
-	if c.back.Swap(false) {
-		c.away = false
+	if c.signals.isBack() {
+		c.seat.away = false
 		if !l.settle(c) {
 			return
 		}
-	} else if !c.away && c.phase == arriving && !l.attach(c) {
+	} else if !c.seat.away && c.phase == arriving && !l.attach(c) {
 		return
 	}
 	if c.out.waits.Load() && c.out.resume() {
 		l.post(c)
 	}
-	if c.away {
+	if c.seat.away {
 		return
 	}
-	if c.shuttingDown.Load() && !c.draining {
+	if c.signals.shuttingDown.Load() && !c.seat.draining {
 		c.drain()
 	}
-	c.unread = c.unread || c.draining
+	c.seat.unread = c.seat.unread || c.seat.draining
 	l.enqueue(c)
 }
 
 // enqueue makes a connection part of the round.
 func (l *loop) enqueue(c *conn) {
-	if !c.queued && !c.away && c.phase != gone {
-		c.queued = true
+	if !c.seat.queued && !c.seat.away && c.phase != gone {
+		c.seat.queued = true
 		l.round = append(l.round, c)
 	}
 }
@@ -217,16 +232,16 @@ func (l *loop) enqueue(c *conn) {
 // attach takes a connection in.
 func (l *loop) attach(c *conn) bool {
 	if n := len(l.free); n > 0 {
-		c.token, l.free = l.free[n-1], l.free[:n-1]
-		l.conns[c.token] = c
+		c.seat.token, l.free = l.free[n-1], l.free[:n-1]
+		l.conns[c.seat.token] = c
 	} else {
-		c.token = int32(len(l.conns))
+		c.seat.token = int32(len(l.conns))
 		l.conns = append(l.conns, c)
 	}
 	c.phase = open
 	c.in.buffers = &l.buffers
-	c.unread = c.carrier != c.transport // a handshake reads what follows it, too
-	if err := c.transport.attach(l, c.token); err != nil {
+	c.seat.unread = c.carrier != c.transport // a handshake reads what follows it, too
+	if err := c.transport.attach(l, c.seat.token); err != nil {
 		c.survives(func() { c.end(false) })
 		l.remove(c)
 		return false
@@ -236,12 +251,12 @@ func (l *loop) attach(c *conn) bool {
 
 // remove forgets a connection that is gone.
 func (l *loop) remove(c *conn) {
-	if l.conns[c.token] != c {
+	if l.conns[c.seat.token] != c {
 		return
 	}
 	c.out.close() // if a panic has prevented it
-	l.conns[c.token] = nil
-	l.free = append(l.free, c.token)
+	l.conns[c.seat.token] = nil
+	l.free = append(l.free, c.seat.token)
 	c.in.lend()
 	l.server.forget(c)
 }
@@ -251,7 +266,7 @@ func (l *loop) readGroup() {
 	end := min(l.read+groupSize, len(l.round))
 	for ; l.read < end; l.read++ {
 		c := l.round[l.read]
-		if c.unread && !c.away {
+		if c.seat.unread && !c.seat.away {
 			l.work += l.receive(c)
 		}
 	}
@@ -265,7 +280,7 @@ func (l *loop) readAhead(group []*conn) {
 	var room [groupSize]engine.Arrived
 	n, first := 0, 0
 	for _, c := range group {
-		if !c.fresh || c.away {
+		if c.seat.away || !c.progress.fresh {
 			continue
 		}
 		db, ok := c.session.Ahead()
@@ -288,24 +303,24 @@ func (l *loop) receive(c *conn) int {
 	}
 	c.order.runs(l.stamp) // before what is read is no longer unread
 	n, more, err := c.transport.readSome(c.in.free())
-	c.unread = more || n > 0 && c.ended
+	c.seat.unread = more || n > 0 && c.seat.ended
 	if err != nil {
-		c.readErr = err
+		c.progress.readErr = err
 	}
 	switch {
 	case c.phase == silent:
 		c.life.heard = c.life.heard || n > 0
 	case n > 0:
 		c.filled(n)
-		c.stamp = l.stamp
+		c.progress.stamp = l.stamp
 	default:
 		c.order.rests()
 	}
-	if c.draining && err == nil {
+	if c.seat.draining && err == nil {
 		if c.drained(n) {
-			c.readErr = errShuttingDown
+			c.progress.readErr = errShuttingDown
 		} else {
-			c.unread = n > 0
+			c.seat.unread = n > 0
 		}
 	}
 	return n
@@ -313,11 +328,11 @@ func (l *loop) receive(c *conn) int {
 
 // serve runs what has arrived for a connection. It returns false if the caller was robbed of the loop.
 func (l *loop) serve(c *conn) bool {
-	if c.away || c.phase == gone { // since it was read
+	if c.seat.away || c.phase == gone { // since it was read
 		return true
 	}
 	ticket := l.lease.begin(c)
-	c.ticket = ticket
+	c.progress.ticket = ticket
 	c.survives(c.step)
 	if !l.lease.end(ticket) {
 		c.comeBack()
@@ -334,25 +349,26 @@ func (l *loop) settle(c *conn) bool {
 		l.remove(c)
 		return false
 	}
-	if at := c.session.Streamed(); at != c.streamed {
-		c.streamed = at
+	if at := c.session.Streamed(); at != c.seat.streamed {
+		c.seat.streamed = at
 		l.streamed = true
 	}
-	l.work += c.work
-	if len(c.out.buf) > 0 && !c.answered && !c.unfinished {
-		c.answered = true
+	l.work += c.progress.work
+	if len(c.out.buf) > 0 && !c.seat.answered && !c.progress.unfinished {
+		c.seat.answered = true
 		l.answered = append(l.answered, c)
 	}
-	if c.trim.Swap(false) {
+	if c.signals.trim.Swap(false) {
 		c.in.release()
 		c.out.release()
 		c.countBuffers()
 		c.session.SetBufferBytes(int(c.activity.bytes.Load()))
 	}
 	switch {
-	case c.unread && c.phase != ending, c.unfinished:
-		if !c.queued {
-			c.queued = true
+	case c.seat.unread && c.phase != ending, c.progress.unfinished:
+		if !c.seat.queued {
+			c.seat.queued = true
+			c.seat.turns = min(c.progress.work/turnBytes, maxTurns) - 1
 			l.more = append(l.more, c)
 		}
 	default:
@@ -377,7 +393,7 @@ func (l *loop) answer() {
 	}
 	for i, c := range l.answered {
 		l.answered[i] = nil
-		c.answered = false
+		c.seat.answered = false
 		c.send()
 	}
 	l.answered = l.answered[:0]
@@ -389,9 +405,9 @@ func (l *loop) park() {
 	parked := append([]*conn(nil), l.answered...)
 	for i, c := range parked {
 		l.answered[i] = nil
-		c.answered, c.away = false, true
-		if c.queued {
-			c.queued = false
+		c.seat.answered, c.seat.away = false, true
+		if c.seat.queued {
+			c.seat.queued = false
 		}
 	}
 	l.answered = l.answered[:0]
@@ -401,7 +417,7 @@ func (l *loop) park() {
 			c.sendDurable()
 		}
 		for _, c := range parked {
-			c.back.Store(true)
+			c.signals.back.Store(true)
 			l.post(c)
 		}
 	})
@@ -411,7 +427,7 @@ func (l *loop) park() {
 func withoutAway(list []*conn) []*conn {
 	kept := list[:0]
 	for _, c := range list {
-		if !c.away {
+		if !c.seat.away {
 			kept = append(kept, c)
 		}
 	}
@@ -443,7 +459,7 @@ func (x *lease) rob(ticket int64) {
 		return
 	}
 	c := x.current
-	c.away = true
+	c.seat.away = true
 	l := x.loop
 	l.server.loops.running.Add(1)
 	go l.run()

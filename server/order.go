@@ -62,7 +62,7 @@ func (c *conn) AwaitEarlier(other engine.Orderer) bool {
 	}
 	c.leave()
 	c.order.rests() // nobody waits for what waits
-	defer c.order.runs(c.stamp)
+	defer c.order.runs(c.progress.stamp)
 	timeout := time.NewTimer(c.server.orderTimeout)
 	defer timeout.Stop()
 	for {
@@ -81,10 +81,10 @@ func (c *conn) AwaitEarlier(other engine.Orderer) bool {
 // hasEarlier reports whether the connection runs, or has not yet read, what may have reached it before what another
 // one runs. On the same loop, what is read later came later.
 func (c *conn) hasEarlier(than *conn) bool {
-	if c.handshaking.Load() {
+	if c.signals.handshaking.Load() {
 		return false
 	}
 	unread := c.loop != than.loop && c.carrier.hasUnread() // first: what is read meanwhile is seen to run, or has run
 	runs := c.order.current.Load()
-	return unread || runs != 0 && (c.loop != than.loop || runs < than.stamp)
+	return unread || runs != 0 && (c.loop != than.loop || runs < than.progress.stamp)
 }

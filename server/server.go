@@ -486,7 +486,7 @@ func (s *Server) trimIdle() {
 	defer s.mu.Unlock()
 	for c := range s.conns {
 		if c.activity.isIdle() && c.activity.bytes.Load() > minTrim {
-			c.trim.Store(true)
+			c.signals.trim.Store(true)
 			c.wake()
 		}
 	}

@@ -24,7 +24,7 @@ func (c *conn) carryTLS(over *tlsConn) error {
 		c.carrier = newFed(over.Conn)
 		c.transport = c.carrier
 	}
-	c.handshaking.Store(true)
+	c.signals.handshaking.Store(true)
 	return nil
 }
 
@@ -51,10 +51,10 @@ func (c *conn) shakeHands(over *tlsConn) bool {
 		over.wire.Conn.Close() // the carrier has a descriptor of its own
 		over.wire.transport = c.carrier
 	}
-	c.handshaking.Store(false)
+	c.signals.handshaking.Store(false)
 	if c.server.isDenied(over.RemoteAddr()) {
 		c.server.engine.Stats().Rejected.Add(1)
-		c.denied = true
+		c.progress.denied = true
 	}
 	return true
 }

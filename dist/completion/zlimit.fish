@@ -31,6 +31,7 @@ complete -c zlimit-server -l hash-max-listpack-entries -x -d 'Maximum number of 
 complete -c zlimit-server -l hash-max-listpack-value -x -d 'Maximum bytes of a field or value of a hash with OBJECT ENCODING listpack'
 complete -c zlimit-server -l huge-pages -x -a 'yes no' -d 'Whether full memory is moved to huge pages, if the system has them'
 complete -c zlimit-server -l hz -x -d 'How many times a second background work runs, such as reclaiming expired keys'
+complete -c zlimit-server -l io-loops -x -d 'How many loops serve connections, each on a processor while it is busy'
 complete -c zlimit-server -l latency-monitor-threshold -x -d 'Milliseconds from which LATENCY samples what takes long'
 complete -c zlimit-server -l latency-tracking -x -a 'yes no' -d 'Whether INFO latencystats shows execution times of commands, from samples'
 complete -c zlimit-server -l latency-tracking-info-percentiles -x -d 'Percentiles that INFO latencystats shows'
