@@ -38,7 +38,8 @@ var networkDirectives = []Directive{
 	},
 	{
 		Name: "io-loops", Kind: KindInt, Default: "0", Max: 256, Immutable: true, Ours: true,
-		About: "How many loops serve connections, each on a processor while it is busy; 0 means as many as processors.",
+		About: "How many loops serve connections, each on a processor while it is busy; " +
+			"0 means as many as processors.",
 	},
 	{
 		Name: "tcp-keepalive", Kind: KindInt, Default: "300", Max: math.MaxInt32,

@@ -41,8 +41,8 @@ var unusedDirectives = []Directive{
 	unused("dynamic-hz", KindBool, "yes", "hz is constant."),
 	unused("hll-sparse-max-bytes", KindMemory, "3000", noSuchType),
 	unused("ignore-warnings", KindString, "", "there are no such warnings."),
-	within(immutable(unused("io-threads", KindInt, "1", "io-loops is the number of loops that serve connections.")), 1, 128),
-	immutable(unused("io-threads-do-reads", KindBool, "no", "io-loops is the number of loops that serve connections.")),
+	within(immutable(unused("io-threads", KindInt, "1", ownLoops)), 1, 128),
+	immutable(unused("io-threads-do-reads", KindBool, "no", ownLoops)),
 	unused("jemalloc-bg-thread", KindBool, "yes", goMemory),
 	unused("lazyfree-lazy-eviction", KindBool, "no", goMemory),
 	unused("lazyfree-lazy-expire", KindBool, "no", goMemory),
@@ -72,6 +72,7 @@ const (
 	noSuchType = "there are no keys of that type, or they have only one encoding."
 	noTitle    = "the process does not change its title."
 	ownCrashes = "Go's runtime reports crashes."
+	ownLoops   = "it is io-loops that sets how many loops serve connections."
 	ownTables  = "hash tables grow as in Go."
 )
 

@@ -29,8 +29,9 @@ const (
 	orderTimeout = 10 * time.Millisecond
 )
 
-// A conn is the connection of one client. It belongs to its loop, which reads what arrives, makes it run by step, and
-// sends the replies. While it is away, it belongs to the goroutine that runs its commands or waits for the disk.
+// A conn is the connection of one client. It belongs to its loop, which reads what arrives, makes it run by
+// step, and sends the replies. While it is away, it belongs to the goroutine that runs its commands or waits
+// for the disk.
 //
 // Other goroutines only set a flag and then wake it. To end the connection at once they abort it.
 type conn struct {
@@ -132,7 +133,8 @@ func (a *activity) isIdle() bool {
 	return idle
 }
 
-// newConn returns the connection of a client. nc is closed, or the transport's, unless a TLS handshake is to come.
+// newConn returns the connection of a client. nc is closed, or the transport's, unless a TLS handshake is to
+// come.
 func newConn(s *Server, nc net.Conn) (*conn, error) {
 	c := &conn{server: s}
 	c.signals.posted.Store(true) // until add
@@ -272,7 +274,7 @@ func (c *conn) batch() bool {
 			c.progress.unfinished = true
 			break
 		}
-		if ran >= ahead && c.progress.pipelines && c.session.ReadsAhead() {
+		if ran >= ahead && c.progress.pipelines {
 			ahead = ran + c.readAhead()
 		}
 		args, ok, err := c.in.next()
@@ -306,9 +308,13 @@ func (c *conn) batch() bool {
 
 // readAhead reads the memory of the keys of the next commands. It returns how many these are, at least one.
 func (c *conn) readAhead() int {
+	db, ok := c.session.Ahead()
+	if !ok {
+		return 1
+	}
 	var room [engine.ReadAheadCalls]engine.Arrived
 	arrived := c.in.peek(room[:0])
-	if db, ok := c.session.Ahead(); ok && len(arrived) > 1 {
+	if len(arrived) > 1 {
 		c.server.engine.ReadAhead(db, arrived)
 	}
 	return max(len(arrived), 1)

@@ -93,8 +93,8 @@ func (c *conn) shutDown() {
 	}
 }
 
-// drain begins to answer what the system had received for the client when shutdown began, which is at most what fits
-// into its receive buffer. Later input is ignored.
+// drain begins to answer what the system had received for the client when shutdown began, which is at most
+// what fits into its receive buffer. Later input is ignored.
 func (c *conn) drain() {
 	c.seat.draining, c.seat.unread = true, true
 	c.life.began, c.life.left = time.Now(), -1
@@ -146,8 +146,8 @@ func (c *conn) end(graceful bool) {
 	c.finish()
 }
 
-// finish waits until everything is sent, as long as the client makes progress, and closes the connection so that it
-// arrives: closing with input unread would be a reset, after which systems drop replies on their way.
+// finish waits until everything is sent, as long as the client makes progress, and closes the connection so
+// that it arrives: closing with input unread would be a reset, after which systems drop replies on their way.
 func (c *conn) finish() {
 	if !c.out.drained() {
 		since := c.life.began
@@ -176,7 +176,8 @@ func (c *conn) listen() {
 	heard := c.life.heard
 	c.life.heard = false
 	switch {
-	case c.progress.readErr != nil && !errors.Is(c.progress.readErr, errShuttingDown), time.Since(c.life.began) >= lingerTimeout:
+	case c.progress.readErr != nil && !errors.Is(c.progress.readErr, errShuttingDown),
+		time.Since(c.life.began) >= lingerTimeout:
 		c.close()
 	case heard || c.life.armed.Load():
 		c.life.after(quietPeriod, c.wake)

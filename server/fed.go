@@ -9,8 +9,8 @@ import (
 // fedBytes is how much a fed reads, and takes to write, at once.
 const fedBytes = 16 << 10
 
-// A fed is the transport of a connection whose reads and writes block: two goroutines make them. It serves sockets of
-// systems whose poller is not known here, and any other net.Conn.
+// A fed is the transport of a connection whose reads and writes block: two goroutines make them. It serves
+// sockets of systems whose poller is not known here, and any other net.Conn.
 type fed struct {
 	nc      net.Conn
 	mu      sync.Mutex

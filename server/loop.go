@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// turnBytes is how much of one connection's input and output is handled in a round before others have theirs:
-	// about a millisecond's work.
+	// turnBytes is how much of one connection's input and output is handled in a round before others have
+	// theirs: about a millisecond's work.
 	turnBytes = 64 << 10
 	// argBytes is what each argument of a long command counts for beside its bytes: see Session.TakeLongArgs.
 	argBytes = turnBytes / 1000
-	// maxTurns is how many rounds a connection waits for at most, so that a huge command is not followed by a wait
-	// that is as long.
+	// maxTurns is how many rounds a connection waits for at most, so that a huge command is not followed by a
+	// wait that is as long.
 	maxTurns = 16
 	// passTurns is how many turns' work a loop does before it lets the scheduler look at other descriptors.
 	passTurns = 2
@@ -26,12 +26,12 @@ const (
 	groupSize = engine.ReadAheadCalls
 )
 
-// A loop serves connections. It goes around: it waits, and then reads what has arrived and runs it, a group of
-// connections after the other; at the end of a round it sends all replies.
+// A loop serves connections. It goes around: it waits, and then reads what has arrived and runs it, a group
+// of connections after the other; at the end of a round it sends all replies.
 //
-// One goroutine at a time holds a loop; what is not marked belongs to it, and so do the loop's connections. While a
-// connection's commands run, it can be robbed of the loop (see lease): another goroutine goes on with the others, and
-// the late one is left with that connection, which is away until the late one brings it back.
+// One goroutine at a time holds a loop; what is not marked belongs to it, and so do the loop's connections.
+// While a connection's commands run, it can be robbed of the loop (see lease): another goroutine goes on with
+// the others, and the late one is left with that connection, which is away until the late one brings it back.
 type loop struct {
 	server *Server
 	poller poll.Poller
@@ -377,8 +377,8 @@ func (l *loop) settle(c *conn) bool {
 	return true
 }
 
-// answer sends the replies of a round. Replicas come first, so that a server that is killed has acknowledged little
-// that they lack. Nothing is promised: WAIT does that.
+// answer sends the replies of a round. Replicas come first, so that a server that is killed has acknowledged
+// little that they lack. Nothing is promised: WAIT does that.
 func (l *loop) answer() {
 	if l.streamed {
 		l.streamed = false
@@ -399,8 +399,8 @@ func (l *loop) answer() {
 	l.answered = l.answered[:0]
 }
 
-// park leaves the replies of a round to a goroutine, which sends them when what they tell of is on disk. Until then
-// these connections are away.
+// park leaves the replies of a round to a goroutine, which sends them when what they tell of is on disk.
+// Until then these connections are away.
 func (l *loop) park() {
 	parked := append([]*conn(nil), l.answered...)
 	for i, c := range parked {

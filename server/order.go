@@ -8,8 +8,8 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// An order shows other connections how far this one has come with its input. What a loop runs is in the order of
-// arrival; a command that another loop's connection affects waits for it, see docs/adr/0027.
+// An order shows other connections how far this one has come with its input. What a loop runs is in the order
+// of arrival; a command that another loop's connection affects waits for it, see docs/adr/0027.
 type order struct {
 	current    atomic.Int64 // number of the round whose input runs; 0: nothing runs, or it waits for others
 	settled    atomic.Int64 // how often everything that was read has run
@@ -78,13 +78,14 @@ func (c *conn) AwaitEarlier(other engine.Orderer) bool {
 	}
 }
 
-// hasEarlier reports whether the connection runs, or has not yet read, what may have reached it before what another
-// one runs. On the same loop, what is read later came later.
+// hasEarlier reports whether the connection runs, or has not yet read, what may have reached it before what
+// another one runs. On the same loop, what is read later came later.
 func (c *conn) hasEarlier(than *conn) bool {
 	if c.signals.handshaking.Load() {
 		return false
 	}
-	unread := c.loop != than.loop && c.carrier.hasUnread() // first: what is read meanwhile is seen to run, or has run
+	// First what is unread: if it is read meanwhile, it is seen to run, or has run.
+	unread := c.loop != than.loop && c.carrier.hasUnread()
 	runs := c.order.current.Load()
 	return unread || runs != 0 && (c.loop != than.loop || runs < than.progress.stamp)
 }

@@ -15,9 +15,10 @@ const (
 	resumeBytes = 512 << 10
 )
 
-// An output sends replies without waiting for a client that does not read. What the transport does not accept at once is
-// queued until it does. As with Redis, a client may send a pipeline of a million commands before it reads the first
-// reply; client-output-buffer-limit bounds the queue. Replies that are made while they are sent have a goroutine.
+// An output sends replies without waiting for a client that does not read. What the transport does not accept
+// at once is queued until it does. As with Redis, a client may send a pipeline of a million commands before
+// it reads the first reply; client-output-buffer-limit bounds the queue. Replies that are made while they are
+// sent have a goroutine.
 //
 // buf, append, flush and stream belong to whom the connection belongs to.
 type output struct {
@@ -79,7 +80,8 @@ func (o *output) flush() bool {
 	return !o.failed
 }
 
-// write writes what the transport accepts of b, unless something waits already, and returns the rest. It requires mu.
+// write writes what the transport accepts of b, unless something waits already, and returns the rest. It
+// requires mu.
 func (o *output) write(b []byte) (rest []byte) {
 	if o.failed || o.waits.Load() {
 		return b
@@ -120,8 +122,8 @@ func (o *output) enqueue(b []byte) {
 	o.enforceLimit()
 }
 
-// resume writes what waits, as far as the transport accepts it. It reports whether there is more that the transport
-// might accept. Any goroutine may call it.
+// resume writes what waits, as far as the transport accepts it. It reports whether there is more that the
+// transport might accept. Any goroutine may call it.
 func (o *output) resume() (more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -21,8 +21,8 @@ func (p *part) free() {
 	}
 }
 
-// stream sends the collected replies, and behind them one that is in blocks, or that a goroutine makes while it is
-// sent. It reports whether the connection stays open.
+// stream sends the collected replies, and behind them one that is in blocks, or that a goroutine makes while
+// it is sent. It reports whether the connection stays open.
 func (o *output) stream(s io.WriterTo) bool {
 	if !o.flush() {
 		return false

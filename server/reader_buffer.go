@@ -74,7 +74,8 @@ func (r *reader) release() {
 // maxFree is how many unused buffers a loop keeps.
 const maxFree = 2 * groupSize
 
-// buffers are buffers of minBuffer bytes that a loop's connections share: those that wait for input need none.
+// buffers are buffers of minBuffer bytes that a loop's connections share: those that wait for input need
+// none.
 type buffers struct{ free []*[minBuffer]byte }
 
 func (b *buffers) get() *[minBuffer]byte {

@@ -418,7 +418,7 @@ func (s *Server) admit(nc net.Conn) {
 		}
 		c.session.Close()
 		c.carrier.close()
-		over.Close()
+		_ = over.Close()
 		s.forget(c)
 	}()
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/zlimit/zlimit/server/poll"
 )
 
-// A socket is a transport of its own descriptor, which Go's scheduler does not watch: it would look at every packet
-// that a loop looks at, too.
+// A socket is a transport of its own descriptor, which Go's scheduler does not watch: it would look at every
+// packet that a loop looks at, too.
 type socket struct {
 	fd    int
 	ended atomic.Bool // shutdown was called
@@ -53,8 +53,8 @@ func newSocketPoller() (poll.Poller, error) { return poll.NewEpoll() }
 
 func (s *socket) attach(l *loop, token int32) error { return l.poller.(*poll.Epoll).Add(s.fd, token) }
 
-// The two system calls of every round are raw: a socket that does not block needs neither the scheduler's preparation
-// for a wait nor its monitor thread (docs/adr/0002 has the figures).
+// The two system calls of every round are raw: a socket that does not block needs neither the scheduler's
+// preparation for a wait nor its monitor thread (docs/adr/0002 has the figures).
 
 func (s *socket) readSome(b []byte) (n int, more bool, err error) {
 	for {
@@ -130,8 +130,8 @@ func (s *socket) receiveBuffer() int {
 	return 2 * size // a segment may exceed it
 }
 
-// keepAlive sets when a silent client is probed, and how often. As in Redis, probes begin after the interval and are
-// sent at a third of it, and the third unanswered one ends the connection.
+// keepAlive sets when a silent client is probed, and how often. As in Redis, probes begin after the interval
+// and are sent at a third of it, and the third unanswered one ends the connection.
 func (s *socket) keepAlive(d time.Duration) {
 	seconds := int(d / time.Second)
 	set := func(level, option, value int) {

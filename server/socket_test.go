@@ -417,7 +417,9 @@ func TestIdleTimeoutCountsWrites(t *testing.T) {
 	s, err := Listen(Options{Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true})
 	require.NoError(t, err)
 	defer s.Close()
-	c := &conn{limits: &connLimits{}, life: life{lastActive: read}, session: s.engine.NewSession(engine.Peer{})}
+	c := &conn{
+		limits: &connLimits{}, life: life{lastActive: read}, session: s.engine.NewSession(engine.Peer{}),
+	}
 	defer c.session.Close()
 	require.True(t, c.idleDeadline().IsZero(), "no timeout")
 	c.limits.idle = 10 * time.Second

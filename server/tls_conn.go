@@ -33,9 +33,9 @@ func (l *tlsListener) Accept() (net.Conn, error) {
 }
 
 // A tlsConn is a connection over TLS. The handshake blocks; then it is a transport. All that is written
-// passes crypto/tls to a wire, which never blocks it from then on: so a client that does not read cannot block those
-// that hold crypto/tls' locks, and a write that was not finished can be continued, which crypto/tls itself cannot after
-// a deadline.
+// passes crypto/tls to a wire, which never blocks it from then on: so a client that does not read cannot
+// block those that hold crypto/tls' locks, and a write that was not finished can be continued, which
+// crypto/tls itself cannot after a deadline.
 type tlsConn struct {
 	*tls.Conn
 	wire *wire
@@ -122,7 +122,7 @@ func (t *tlsConn) writeSome(b []byte) (n int, err error) {
 	left, err := t.wire.drain()
 	for n < len(b) && err == nil && left == 0 {
 		var sealed int
-		sealed, err = t.Conn.Write(b[n:min(n+sealBytes, len(b))])
+		sealed, err = t.Write(b[n:min(n+sealBytes, len(b))])
 		n += sealed
 		left = t.unsent()
 	}
@@ -145,7 +145,7 @@ func (t *tlsConn) close()                            { t.wire.transport.close() 
 
 // closeWrite tells the client that nothing more comes, and closes the sending side.
 func (t *tlsConn) closeWrite() error {
-	_ = t.Conn.CloseWrite() // the end of the stream says the same
+	_ = t.CloseWrite() // the end of the stream says the same
 	if _, err := t.wire.drain(); err != nil {
 		return err
 	}
@@ -153,4 +153,4 @@ func (t *tlsConn) closeWrite() error {
 }
 
 // Close closes the connection of a handshake at once.
-func (t *tlsConn) Close() error { return t.wire.Conn.Close() }
+func (t *tlsConn) Close() error { return t.wire.Close() }

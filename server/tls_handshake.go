@@ -36,7 +36,7 @@ func (c *conn) shakeHands(over *tlsConn) bool {
 	if idle := c.limits.idle; idle > 0 {
 		timeout = min(timeout, idle)
 	}
-	over.SetDeadline(time.Now().Add(timeout))
+	_ = over.SetDeadline(time.Now().Add(timeout)) // if it fails, so does the handshake
 	if err := over.Handshake(); err != nil {
 		c.server.engine.Stats().Handshakes.Add(1)
 		if timedOut(err) {
@@ -46,9 +46,9 @@ func (c *conn) shakeHands(over *tlsConn) bool {
 		halfClose(over.wire.Conn) // so that the alert arrives
 		return false
 	}
-	over.SetDeadline(time.Time{})
+	_ = over.SetDeadline(time.Time{})
 	if c.carrier != c.transport {
-		over.wire.Conn.Close() // the carrier has a descriptor of its own
+		_ = over.wire.Close() // the carrier has a descriptor of its own
 		over.wire.transport = c.carrier
 	}
 	c.signals.handshaking.Store(false)

@@ -10,8 +10,8 @@ import (
 // maxEvents is how many events one call returns at most.
 const maxEvents = 256
 
-// An Epoll is a Poller of sockets. Its descriptor is itself watched by Go's scheduler, so that a goroutine which waits
-// on it blocks no thread; docs/adr/0002 has the figures.
+// An Epoll is a Poller of sockets. Its descriptor is itself watched by Go's scheduler, so that a goroutine
+// which waits on it blocks no thread; docs/adr/0002 has the figures.
 type Epoll struct {
 	fd      uintptr
 	wake    int // an eventfd
@@ -139,6 +139,6 @@ func (p *Epoll) Close() {
 		p.file.Close()
 	}
 	if p.wake >= 0 {
-		syscall.Close(p.wake)
+		_ = syscall.Close(p.wake)
 	}
 }

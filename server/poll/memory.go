@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A Memory is a Poller of connections that say themselves when they are ready. Goroutines that wait on it are durably
-// blocked in a testing/synctest bubble.
+// A Memory is a Poller of connections that say themselves when they are ready. Goroutines that wait on it are
+// durably blocked in a testing/synctest bubble.
 type Memory struct {
 	mu      sync.Mutex
 	changed sync.Cond

@@ -1,11 +1,11 @@
-// Package poll finds out which connections can go on. A Poller is what a loop waits on: the system's, for sockets, or
-// one in memory, for connections within the process.
+// Package poll finds out which connections can go on. A Poller is what a loop waits on: the system's, for
+// sockets, or one in memory, for connections within the process.
 //
 // This package is internal to zlimit: it may change in any release.
 package poll
 
-// An Event says that a connection can go on. It is reported once for each change, and so are changes from before
-// that nobody has acted on.
+// An Event says that a connection can go on. It is reported once for each change, and so are changes from
+// before that nobody has acted on.
 type Event struct {
 	Token    int32 // the connection's, as it was added
 	Readable bool  // something has arrived, or the end of the stream
