@@ -29,6 +29,33 @@ func crowdRows() []row {
 	return rows
 }
 
+// connectionRows are calls that wait for their replies, over few connections and over many.
+func connectionRows() []row {
+	var rows []row
+	for _, at := range []struct {
+		connections          int
+		ping, allow, evalsha float64 // targets
+	}{{50, 1, 2.1, 1.7}, {1000, 1 / 0.9, 2, 1.5}, {5000, 0, 0, 0}} {
+		for _, w := range []row{
+			{name: "ping", about: "PING", floor: at.ping, sides: both(ping)},
+			{
+				name: "allow", about: "RL.ALLOW against the documents' script by EVALSHA", floor: at.allow,
+				sides: against(rlAllow, evalsha), mix: admitting, renew: true,
+			},
+			{
+				name: "evalsha", about: "the documents' script by EVALSHA", floor: at.evalsha,
+				sides: both(evalsha), mix: admitting, renew: true,
+			},
+		} {
+			w.name = fmt.Sprintf("%s-c%d", w.name, at.connections)
+			w.about = fmt.Sprintf("%s, %d connections", w.about, at.connections)
+			w.pipeline, w.connections, w.keys, w.quota = 1, at.connections, 10_000, perMinute
+			rows = append(rows, w)
+		}
+	}
+	return rows
+}
+
 // crowded is a closed loop beside idle connections. It compares also p99 and what an idle connection takes.
 func crowded(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	sides, err := b.alternate(ctx, r, r.sides, say)

@@ -17,3 +17,6 @@ func (s *Server) ExtendOrderTimeout() { s.orderTimeout = testTimeout }
 // SetHandshakeTimeout bounds TLS handshakes. It must be called before there are
 // connections.
 func (s *Server) SetHandshakeTimeout(d time.Duration) { s.tls.timeout = d }
+
+// FeedAll makes every connection one that goroutines read and write. It must be called before there are any.
+func FeedAll() { feedsAll = true }

@@ -5,12 +5,21 @@ import (
 	"log"
 	"os"
 	"testing"
+
+	"github.com/zlimit/zlimit/server"
 )
+
+// fed runs the tests as on systems whose poller is not known here.
+var fed = flag.Bool("fed", false, "goroutines read and write every connection")
 
 // TestMain runs more tests side by side than there are processors: most of them wait for other processes.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		log.Fatal(err)
+	}
+	flag.Parse()
+	if *fed {
+		server.FeedAll()
 	}
 	os.Exit(m.Run())
 }

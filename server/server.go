@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"runtime/debug"
@@ -432,21 +433,26 @@ func (s *Server) forget(c *conn) {
 	s.wg.Done()
 }
 
-// reject sends a client the reason why it is not served. It does not block for long, so that
-// a flood of such clients does not delay others.
+// reject sends a client the reason why it is not served. A new socket's empty buffer takes a line without
+// blocking, so that a flood of such clients does not delay others; other connections may have to wait.
 func (s *Server) reject(nc net.Conn, reason string) {
 	s.engine.Stats().Rejected.Add(1)
+	defer nc.Close()
 	t, err := newTransport(nc)
-	if err == nil {
-		defer t.close()
-		// A new socket's empty buffer takes a line without blocking.
-		if n, _ := t.writeSome([]byte(reason)); n > 0 {
-			// To close with input unread would be a reset, and the client might not see
-			// the line.
-			_, _, _ = t.readSome(make([]byte, minBuffer))
-		}
+	if err != nil {
+		return
 	}
-	nc.Close()
+	defer t.close()
+	if _, isFed := t.(*fed); isFed {
+		_ = nc.SetWriteDeadline(time.Now().Add(time.Second)) // if it fails, so does writing
+		_, _ = io.WriteString(nc, reason)
+		return
+	}
+	if n, _ := t.writeSome([]byte(reason)); n > 0 {
+		// To close with input unread would be a reset, and the client might not see
+		// the line.
+		_, _, _ = t.readSome(make([]byte, minBuffer))
+	}
 }
 
 // cron makes the clock follow the wall clock, reclaims expired keys, and releases

@@ -299,14 +299,19 @@ func (nonBlockingRemoteConn) RemoteAddr() net.Addr { return remoteConn{}.RemoteA
 func TestProtectedModeRejectsWithReason(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, Options{Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true})
+	rejected := func(outside, inside net.Conn) {
+		go s.admit(inside)
+		reply, err := io.ReadAll(outside)
+		require.NoError(t, err)
+		require.Equal(t, deniedError, string(reply))
+	}
 	outside, inside := pipe.New()
-	s.admit(nonBlockingRemoteConn{inside})
-	reply, err := io.ReadAll(outside)
-	require.NoError(t, err)
-	require.Equal(t, deniedError, string(reply))
+	rejected(outside, nonBlockingRemoteConn{inside})
+	unbuffered, blocking := net.Pipe()
+	rejected(unbuffered, remoteConn{blocking})
 	session := s.engine.NewSession(engine.Peer{})
 	info := session.Do([][]byte{[]byte("INFO"), []byte("stats")})
-	require.Contains(t, info.Str(), "rejected_connections:1\r\n")
+	require.Contains(t, info.Str(), "rejected_connections:2\r\n")
 	session.Close()
 	require.Zero(t, s.engine.Sessions())
 }

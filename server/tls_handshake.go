@@ -14,18 +14,15 @@ const handshakeTimeout = 10 * time.Second
 
 // carryTLS prepares the transport of a connection over TLS, which establish is to complete.
 func (c *conn) carryTLS(over *tlsConn) error {
-	own, err := newSocket(over.wire.Conn)
-	switch {
-	case err != nil:
-		return err
-	case own != nil:
-		c.carrier, c.transport = own, over
-	default:
+	c.signals.handshaking.Store(true)
+	own, err := newTransport(over.wire.Conn)
+	if _, isFed := own.(*fed); isFed { // TLS can block, then
 		c.carrier = newFed(over.Conn)
 		c.transport = c.carrier
+	} else {
+		c.carrier, c.transport = own, over
 	}
-	c.signals.handshaking.Store(true)
-	return nil
+	return err
 }
 
 // shakeHands makes the TLS handshake, and then applies protected-mode. It reports
@@ -47,8 +44,10 @@ func (c *conn) shakeHands(over *tlsConn) bool {
 		return false
 	}
 	_ = over.SetDeadline(time.Time{})
-	if c.carrier != c.transport {
+	if _, isSocket := c.carrier.(*socket); isSocket {
 		_ = over.wire.Close() // the carrier has a descriptor of its own
+	}
+	if c.carrier != c.transport {
 		over.wire.transport = c.carrier
 	}
 	c.signals.handshaking.Store(false)

@@ -29,8 +29,14 @@ type transport interface {
 	close()
 }
 
+// feedsAll makes every transport a fed, as on systems whose poller is not known here. Tests set it.
+var feedsAll bool
+
 // newTransport returns the transport of an accepted connection, which is nc's owner from then on.
 func newTransport(nc net.Conn) (transport, error) {
+	if feedsAll {
+		return newFed(nc), nil
+	}
 	if m, ok := nc.(inMemory); ok {
 		return &memory{inMemory: m}, nil
 	}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package poll
+
+import "testing"
+
+func systemPoller(*testing.T, func(t *testing.T, p Poller, ready func())) {}
