@@ -73,6 +73,9 @@ func awaitTimestamps(t *testing.T) {
 // wait each of these failed in more than half of the rounds.
 func TestEarlierCommandsRunFirst(t *testing.T) {
 	t.Parallel()
+	if *fed {
+		t.Skip("what goroutines read has no order")
+	}
 	const rounds = 300
 	srv := start(t, "--bind", "127.0.0.1")
 	srv.ExtendOrderTimeout()

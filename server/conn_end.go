@@ -96,6 +96,7 @@ func (c *conn) shutDown() {
 // drain begins to answer what the system had received for the client when shutdown began, which is at most
 // what fits into its receive buffer. Later input is ignored.
 func (c *conn) drain() {
+	c.life.stop()
 	c.seat.draining, c.seat.unread = true, true
 	c.life.began, c.life.left = time.Now(), -1
 	switch t := c.carrier.(type) {

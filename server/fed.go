@@ -6,8 +6,12 @@ import (
 	"time"
 )
 
-// fedBytes is how much a fed reads, and takes to write, at once.
-const fedBytes = 16 << 10
+const (
+	// fedRead is how much a fed reads at once.
+	fedRead = 16 << 10
+	// fedWrite is how much it takes to write beside what it writes, like a socket's buffer.
+	fedWrite = 64 << 10
+)
 
 // A fed is the transport of a connection whose reads and writes block: two goroutines make them. It serves
 // sockets of systems whose poller is not known here, and any other net.Conn.
@@ -19,7 +23,9 @@ type fed struct {
 	in      []byte // was read
 	inErr   error  // what the last read returned
 	out     []byte // to be written
+	writing []byte // being written
 	outErr  error  // what the last write returned
+	last    func() // called when out is written, if it is not nil
 	closed  bool
 }
 
@@ -40,7 +46,7 @@ func (f *fed) attach(l *loop, token int32) error {
 
 // read reads when everything before has been taken.
 func (f *fed) read() {
-	buf := make([]byte, fedBytes)
+	buf := make([]byte, fedRead)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for f.inErr == nil && !f.closed {
@@ -66,12 +72,16 @@ func (f *fed) write() {
 		if f.closed {
 			return
 		}
-		b := f.out
+		f.out, f.writing = f.writing[:0], f.out
 		f.mu.Unlock()
-		n, err := f.nc.Write(b)
+		_, err := f.nc.Write(f.writing)
 		f.mu.Lock()
-		if f.out = f.out[n:]; err != nil {
+		f.writing = f.writing[:0]
+		if err != nil {
 			f.out, f.outErr = nil, err
+		}
+		if f.last != nil && len(f.out) == 0 {
+			f.last()
 		}
 		f.ready()
 	}
@@ -99,18 +109,22 @@ func (f *fed) writeSome(b []byte) (n int, err error) {
 		return 0, net.ErrClosed
 	case f.outErr != nil:
 		return 0, f.outErr
-	case len(f.out) > 0 || len(b) == 0:
-		return 0, nil
 	}
-	f.out = append(f.out, b[:min(len(b), fedBytes)]...)
-	f.changed.Broadcast()
-	return len(f.out), nil
+	if n = min(len(b), fedWrite-len(f.out)); n > 0 {
+		f.out = append(f.out, b[:n]...)
+		f.changed.Broadcast()
+	}
+	return n, nil
 }
 
-func (f *fed) unsent() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.out)
+// unsent returns 0: what a goroutine writes is on its way, as in a socket's buffer.
+func (f *fed) unsent() int { return 0 }
+
+// afterwards calls fn when everything is written.
+func (f *fed) afterwards(fn func()) {
+	if f.last = fn; len(f.out)+len(f.writing) == 0 {
+		fn()
+	}
 }
 
 func (f *fed) hasUnread() bool {
@@ -119,7 +133,15 @@ func (f *fed) hasUnread() bool {
 	return len(f.in) > 0
 }
 
-func (f *fed) closeWrite() error { return closeWrite(f.nc) }
+func (f *fed) closeWrite() (err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.nc.(interface{ CloseWrite() error }); !ok {
+		return closeWrite(f.nc)
+	}
+	f.afterwards(func() { err = closeWrite(f.nc) })
+	return err
+}
 
 func (f *fed) shutdown() {
 	f.mu.Lock()
@@ -132,7 +154,18 @@ func (f *fed) shutdown() {
 	}
 }
 
-func (f *fed) close() { f.shutdown() }
+// close closes the connection once everything is written, which a client that does not read prevents for a
+// while only.
+func (f *fed) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_ = f.nc.SetWriteDeadline(time.Now().Add(lingerTimeout)) // if it fails, so does writing
+	f.afterwards(func() {
+		f.closed = true
+		f.nc.Close()
+		f.changed.Broadcast()
+	})
+}
 
 func (f *fed) keepAlive(d time.Duration) {
 	if tcp, ok := f.nc.(*net.TCPConn); ok {

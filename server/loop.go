@@ -331,6 +331,9 @@ func (l *loop) serve(c *conn) bool {
 	if c.seat.away || c.phase == gone { // since it was read
 		return true
 	}
+	if c.out.buf == nil {
+		c.out.buf = l.buffers.getOut()
+	}
 	ticket := l.lease.begin(c)
 	c.progress.ticket = ticket
 	c.survives(c.step)
@@ -358,7 +361,10 @@ func (l *loop) settle(c *conn) bool {
 		c.seat.answered = true
 		l.answered = append(l.answered, c)
 	}
-	if c.signals.trim.Swap(false) {
+	if len(c.out.buf) == 0 {
+		c.out.buf = l.buffers.putOut(c.out.buf)
+	}
+	if c.signals.trim.Load() && c.signals.trim.Swap(false) {
 		c.in.release()
 		c.out.release()
 		c.countBuffers()
@@ -395,6 +401,7 @@ func (l *loop) answer() {
 		l.answered[i] = nil
 		c.seat.answered = false
 		c.send()
+		c.out.buf = l.buffers.putOut(c.out.buf)
 	}
 	l.answered = l.answered[:0]
 }

@@ -71,27 +71,51 @@ func (r *reader) release() {
 	r.base = r.pos
 }
 
-// maxFree is how many unused buffers a loop keeps.
-const maxFree = 2 * groupSize
+const (
+	// maxFree is how many unused buffers of a kind a loop keeps.
+	maxFree = 4 * groupSize
+	// maxLentArgs bounds the slices of arguments that are lent with a buffer.
+	maxLentArgs = 64
+)
 
-// buffers are buffers of minBuffer bytes that a loop's connections share: those that wait for input need
-// none.
-type buffers struct{ free []*[minBuffer]byte }
+// buffers are what a loop's connections share: those that wait need none.
+type buffers struct {
+	in  []lent
+	out [][]byte // for replies
+}
 
-func (b *buffers) get() *[minBuffer]byte {
-	if b == nil || len(b.free) == 0 {
-		return new([minBuffer]byte)
+// A lent is a buffer of a reader, with its slices of arguments.
+type lent struct {
+	buf           *[minBuffer]byte
+	args, earlier [][]byte
+}
+
+func (b *buffers) get() (l lent) {
+	if b == nil || len(b.in) == 0 {
+		return lent{buf: new([minBuffer]byte)}
 	}
-	last := len(b.free) - 1
-	buf := b.free[last]
-	b.free = b.free[:last]
+	last := len(b.in) - 1
+	l, b.in[last], b.in = b.in[last], lent{}, b.in[:last]
+	return l
+}
+
+// getOut returns a buffer for replies, or nil.
+func (b *buffers) getOut() (buf []byte) {
+	if last := len(b.out) - 1; last >= 0 {
+		buf, b.out[last], b.out = b.out[last], nil, b.out[:last]
+	}
 	return buf
 }
 
-func (b *buffers) put(buf *[minBuffer]byte) {
-	if b != nil && len(b.free) < maxFree {
-		b.free = append(b.free, buf)
+// putOut takes a buffer that getOut may return, and returns nil, or the buffer if it is not worth lending.
+func (b *buffers) putOut(buf []byte) []byte {
+	switch {
+	case len(buf) > 0 || cap(buf) > minBuffer:
+		return buf
+	case cap(buf) > 0 && len(b.out) < maxFree:
+		b.out = append(b.out, buf)
 	}
+	return nil
 }
 
 // lend gives an empty buffer of the usual size to other connections, until free is
@@ -100,11 +124,18 @@ func (r *reader) lend() {
 	if len(r.buf) != minBuffer || r.start != r.end || r.full {
 		return
 	}
+	l := lent{buf: (*[minBuffer]byte)(r.buf)}
+	r.buf, r.start, r.end, r.pos, r.base = nil, 0, 0, 0, 0
 	for _, args := range [][][]byte{r.args, r.earlier} {
 		clear(args[:cap(args)]) // they would keep the buffer alive
 	}
-	r.buffers.put((*[minBuffer]byte)(r.buf))
-	r.buf, r.start, r.end, r.pos, r.base = nil, 0, 0, 0, 0
+	if cap(r.args) <= maxLentArgs && cap(r.earlier) <= maxLentArgs {
+		l.args, l.earlier = r.args[:0], r.earlier[:0]
+	}
+	r.args, r.earlier = nil, nil
+	if r.buffers != nil && len(r.buffers.in) < maxFree {
+		r.buffers.in = append(r.buffers.in, l)
+	}
 }
 
 // missing returns how many bytes the scan is known to need, at least 1.
@@ -130,7 +161,11 @@ func (r *reader) grown() int {
 // resize moves the unread bytes to the front of a new buffer.
 func (r *reader) resize(size int) {
 	if size == minBuffer {
-		r.move(r.buffers.get()[:])
+		l := r.buffers.get()
+		r.move(l.buf[:])
+		if r.args == nil && r.earlier == nil {
+			r.args, r.earlier = l.args, l.earlier
+		}
 		return
 	}
 	r.move(make([]byte, size))

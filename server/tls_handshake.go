@@ -17,7 +17,7 @@ func (c *conn) carryTLS(over *tlsConn) error {
 	c.signals.handshaking.Store(true)
 	own, err := newTransport(over.wire.Conn)
 	if _, isFed := own.(*fed); isFed { // TLS can block, then
-		c.carrier = newFed(over.Conn)
+		c.carrier = newFed(over)
 		c.transport = c.carrier
 	} else {
 		c.carrier, c.transport = own, over

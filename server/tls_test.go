@@ -507,6 +507,9 @@ func TestTLSOutputLimit(t *testing.T) {
 		require.False(t, time.Now().After(deadline), "it stays connected")
 	}
 	_, err := io.Copy(io.Discard, w.r)
+	if *fed {
+		return // a goroutine writes whole records, after which an end without close_notify is no error
+	}
 	require.Error(t, err, "no close_notify")
 	require.NoError(t, stuck.sendRaw([]byte("GET k\r\n")))
 	require.NoError(t, srv.Close())
