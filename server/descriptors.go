@@ -5,31 +5,41 @@ import (
 	"strconv"
 )
 
-// reservedDescriptors is the number of file descriptors kept for listeners and
-// persistence, as in Redis.
-const reservedDescriptors = 32
+const (
+	// reservedDescriptors is the number of file descriptors kept for listeners and
+	// persistence, as in Redis.
+	reservedDescriptors = 32
+	// loopDescriptors is how many each loop has besides.
+	loopDescriptors = 2
+)
+
+// reserved returns how many descriptors are kept for other things than clients.
+func (s *Server) reserved() int64 {
+	return reservedDescriptors + loopDescriptors*int64(s.loops.number())
+}
 
 // reserveDescriptors lowers maxclients to what the limit of open files allows, and
 // checks later values against that, so that clients cannot use up the descriptors
 // that files need.
 func (s *Server) reserveDescriptors() error {
 	wanted := s.cfg.Int("maxclients")
-	most := mostClients(wanted)
+	reserved := s.reserved()
+	most := mostClients(wanted, reserved)
 	if most <= 0 {
 		return fmt.Errorf("the limit of open files (ulimit -n) is %d, and at least %d are needed",
-			most+reservedDescriptors, reservedDescriptors+1)
+			most+reserved, reserved+1)
 	}
 	if most < wanted {
 		s.log.Warn(fmt.Sprintf("maxclients is %d instead of %d: "+
-			"the limit of open files (ulimit -n) is %d, and %d are kept for files and listeners",
-			most, wanted, most+reservedDescriptors, reservedDescriptors))
+			"the limit of open files (ulimit -n) is %d, and %d are kept for files, listeners and loops",
+			most, wanted, most+reserved, reserved))
 		if err := s.cfg.Set([][]byte{[]byte("maxclients"), strconv.AppendInt(nil, most, 10)}); err != nil {
 			return err
 		}
 	}
 	s.cfg.OnTry("maxclients", func() error {
 		wanted := s.cfg.Int("maxclients")
-		if most := mostClients(wanted); most < wanted {
+		if most := mostClients(wanted, reserved); most < wanted {
 			//nolint:staticcheck // Redis' text
 			return fmt.Errorf("The operating system is not able to handle the specified number of clients, "+
 				"try with %d", most)
@@ -41,6 +51,6 @@ func (s *Server) reserveDescriptors() error {
 
 // mostClients returns how many clients the limit of open files allows, at most
 // wanted. It raises the limit if it can.
-func mostClients(wanted int64) int64 {
-	return min(wanted, openFiles(wanted+reservedDescriptors)-reservedDescriptors)
+func mostClients(wanted, reserved int64) int64 {
+	return min(wanted, openFiles(wanted+reserved)-reserved)
 }

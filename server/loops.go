@@ -46,13 +46,17 @@ func (s *loops) pick(isSocket bool) *loop {
 	return best
 }
 
+// number returns how many loops there are of each kind.
+func (s *loops) number() int {
+	if n := int(s.server.cfg.Int("io-loops")); n > 0 {
+		return n
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
 // open makes the loops of a kind. It requires mu.
 func (s *loops) open(kind *[]*loop, isSocket bool) {
-	n := int(s.server.cfg.Int("io-loops"))
-	if n == 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
-	for range n {
+	for range s.number() {
 		var p poll.Poller = poll.NewMemory()
 		if isSocket {
 			own, err := newSocketPoller()

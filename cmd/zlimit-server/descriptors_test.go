@@ -24,17 +24,17 @@ func startLimited(t *testing.T, files string, args ...string) *process {
 	return p
 }
 
-// TestReservedDescriptors fills a server that may open 256 files with clients.
+// TestReservedDescriptors fills a server that may open 260 files with clients.
 // Those beyond 224 are refused, and the log, saves and rewrites continue.
 func TestReservedDescriptors(t *testing.T) {
 	t.Parallel()
 	args, _ := anyPort(t)
-	p := startLimited(t, "256", append(args, "--save", "3600 1", "--appendonly", "yes",
+	p := startLimited(t, "260", append(args, "--io-loops", "2", "--save", "3600 1", "--appendonly", "yes",
 		"--metrics-addr", "127.0.0.1:0")...)
 	warning, err := p.stdout.ReadString('\n')
 	require.NoError(t, err)
 	require.Contains(t, warning,
-		"maxclients is 224 instead of 10000: the limit of open files (ulimit -n) is 256")
+		"maxclients is 224 instead of 10000: the limit of open files (ulimit -n) is 260, and 36 are kept")
 	p.readGreeting(t, p.stdout)
 	metrics, err := p.stdout.ReadString('\n')
 	require.NoError(t, err)
@@ -73,9 +73,9 @@ func TestReservedDescriptors(t *testing.T) {
 func TestTooFewDescriptors(t *testing.T) {
 	t.Parallel()
 	args, _ := anyPort(t)
-	p := startLimited(t, "32", args...)
+	p := startLimited(t, "36", append(args, "--io-loops", "2")...)
 	code, _ := p.wait(t)
 	require.Equal(t, 1, code)
-	require.Equal(t, "zlimit-server: the limit of open files (ulimit -n) is 32, and at least 33 are needed\n",
+	require.Equal(t, "zlimit-server: the limit of open files (ulimit -n) is 36, and at least 37 are needed\n",
 		p.stderr.String())
 }
