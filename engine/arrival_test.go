@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An ordered is a connection of which nothing earlier is under way.
+// An ordered is a connection that never has to wait for another.
 type ordered struct{}
 
 func (ordered) AwaitEarlier(Orderer) bool { return true }

@@ -74,7 +74,7 @@ func awaitTimestamps(t *testing.T) {
 func TestEarlierCommandsRunFirst(t *testing.T) {
 	t.Parallel()
 	if *fed {
-		t.Skip("what goroutines read has no order")
+		t.Skip("goroutines read in the order of Go's scheduler: docs/adr/0027 is about what loops read")
 	}
 	const rounds = 300
 	srv := start(t, "--bind", "127.0.0.1")

@@ -133,6 +133,8 @@ func (a *activity) isIdle() bool {
 	return idle
 }
 
+var errNoLoop = errors.New("there is no loop for the connection")
+
 // newConn returns the connection of a client. nc is closed, or the transport's, unless a TLS handshake is to
 // come.
 func newConn(s *Server, nc net.Conn) (*conn, error) {
@@ -153,7 +155,7 @@ func newConn(s *Server, nc net.Conn) (*conn, error) {
 	}
 	if c.loop = s.loops.pick(isSocket); c.loop == nil {
 		c.carrier.close()
-		return nil, net.ErrClosed
+		return nil, errNoLoop
 	}
 	c.out.transport, c.out.owner = c.transport, c
 	return c, nil
@@ -242,6 +244,17 @@ func (c *conn) serve() {
 	case c.limits.idle > 0 && c.isIdle():
 		c.end(false)
 	}
+}
+
+// goesOn reports whether the connection has something to do in the next round, without anything new.
+func (c *conn) goesOn() bool {
+	switch c.phase {
+	case open:
+		return c.seat.unread || c.progress.unfinished
+	case silent:
+		return c.seat.unread
+	}
+	return false
 }
 
 func (c *conn) filled(n int) {
@@ -470,13 +483,20 @@ func (c *conn) updateLimits() {
 	}
 }
 
-// countBuffers records the size of the buffers for trimIdle.
-func (c *conn) countBuffers() { c.activity.bytes.Store(int64(c.in.memory() + cap(c.out.buf))) }
+// trim releases what an idle connection does not need.
+func (c *conn) trim() {
+	c.in.release()
+	c.out.release()
+	bytes := c.in.memory() + cap(c.out.buf)
+	c.activity.bytes.Store(int64(bytes))
+	c.session.SetBufferBytes(bytes)
+}
 
 func (c *conn) publish() {
 	c.activity.batches.Add(1)
-	c.countBuffers()
-	c.session.Publish(c.sizes(false))
+	sizes := c.sizes(false)
+	c.activity.bytes.Store(int64(sizes.Memory))
+	c.session.Publish(sizes)
 }
 
 // sizes returns what CLIENT LIST reports of the buffers. running says whether a

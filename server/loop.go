@@ -2,6 +2,7 @@ package server
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -20,7 +21,7 @@ const (
 	maxTurns = 16
 	// passTurns is how many turns' work a loop does before it lets the scheduler look at other descriptors.
 	passTurns = 2
-	// passRounds bounds the rounds in between likewise.
+	// passRounds is how many rounds it makes at most before it does.
 	passRounds = 64
 	// groupSize is how many connections are read before their commands run.
 	groupSize = engine.ReadAheadCalls
@@ -37,27 +38,81 @@ type loop struct {
 	poller poll.Poller
 	lease  lease
 
-	conns    []*conn // by token; nil: free
-	free     []int32 // free tokens
+	seated   seats
 	round    []*conn // the connections of this round, in the order of arrival
 	read     int     // how many of round have been read
 	next     int     // how many of round have run
 	more     []*conn // those that go on in the next round
 	answered []*conn // those with replies to send at the end of the round
 	streamed bool    // this round has written to the stream for replicas
-	work     int     // bytes handled since the scheduler has looked at other descriptors
-	rounds   int     // likewise
 	stamp    int64   // number of the round
+	pace     pace
 	buffers  buffers
 	passed   []chan struct{} // closed after this round
 
-	clients atomic.Int64 // number of connections, of those to come, too
+	clients atomic.Int64 // number of connections, and of those to come
+	desk    desk
+}
 
+func newLoop(s *Server, p poll.Poller) *loop {
+	l := &loop{server: s, poller: p}
+	l.lease.loop = l
+	l.lease.turn.Store(2) // a ticket of 0 is nobody's
+	return l
+}
+
+// seats are the connections of a loop by their tokens.
+type seats struct {
+	conns []*conn // nil: free
+	free  []int32 // free tokens
+}
+
+// take gives a connection a token.
+func (s *seats) take(c *conn) {
+	if n := len(s.free); n > 0 {
+		c.seat.token, s.free = s.free[n-1], s.free[:n-1]
+		s.conns[c.seat.token] = c
+		return
+	}
+	c.seat.token = int32(len(s.conns))
+	s.conns = append(s.conns, c)
+}
+
+// leave frees a connection's token. It reports whether the connection had one.
+func (s *seats) leave(c *conn) bool {
+	if s.conns[c.seat.token] != c {
+		return false
+	}
+	s.conns[c.seat.token] = nil
+	s.free = append(s.free, c.seat.token)
+	return true
+}
+
+// empty reports whether there are no connections.
+func (s *seats) empty() bool { return len(s.conns) == len(s.free) }
+
+// A pace is what a loop has done since the scheduler has looked at other descriptors.
+type pace struct {
+	work   int // bytes handled
+	rounds int
+}
+
+// passes counts a round. It reports whether the scheduler is to look at other descriptors first.
+func (p *pace) passes() bool {
+	if p.rounds++; p.work < passTurns*turnBytes && p.rounds < passRounds {
+		return false
+	}
+	*p = pace{}
+	return true
+}
+
+// A desk is where other goroutines ask something of a loop.
+type desk struct {
 	mu     sync.Mutex
+	taken  []*conn         // those posted before, which the loop looks at: its holder's
 	posted []*conn         // protected by mu, as are the fields below: to be looked at
-	taken  []*conn         // the last posted
 	turns  []chan struct{} // closed after the round that is to come
-	idle   bool            // nothing is under way: the poller is waited for
+	idle   bool            // the loop has nothing under way, and waits for its poller
 	closed bool
 }
 
@@ -66,35 +121,38 @@ func (l *loop) post(c *conn) {
 	if c.signals.posted.Swap(true) {
 		return
 	}
-	l.mu.Lock()
-	l.posted = append(l.posted, c)
-	wakes := l.idle
-	l.idle = false
-	l.mu.Unlock()
+	d := &l.desk
+	d.mu.Lock()
+	d.posted = append(d.posted, c)
+	wakes := d.idle
+	d.idle = false
+	d.mu.Unlock()
 	if wakes {
 		l.poller.Wake()
 	}
 }
 
-// turn returns a channel that is closed when the loop has served what had arrived.
+// turn returns a channel that is closed when the loop has served what had arrived. Any goroutine may call it.
 func (l *loop) turn() <-chan struct{} {
 	served := make(chan struct{})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+	d := &l.desk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
 		close(served)
 		return served
 	}
-	l.turns = append(l.turns, served)
+	d.turns = append(d.turns, served)
 	l.poller.Wake()
 	return served
 }
 
-// close ends the loop when it has no more connections.
+// close ends the loop when it has no more connections. Any goroutine may call it.
 func (l *loop) close() {
-	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
+	d := &l.desk
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
 	l.poller.Wake()
 }
 
@@ -125,42 +183,30 @@ func (l *loop) run() {
 func (l *loop) begin() bool {
 	l.goOn()
 	l.pass()
-	l.mu.Lock()
-	l.passed, l.turns = l.turns, nil
-	if l.closed && len(l.posted) == 0 && len(l.conns) == len(l.free) {
-		l.mu.Unlock()
+	d := &l.desk
+	d.mu.Lock()
+	l.passed, d.turns = d.turns, nil
+	if d.closed && len(d.posted) == 0 && l.seated.empty() {
+		d.mu.Unlock()
 		l.pass()
 		return false
 	}
-	l.idle = len(l.round)+len(l.more)+len(l.posted)+len(l.passed) == 0
-	waits := l.idle
-	l.mu.Unlock()
-	var events []poll.Event
-	switch l.rounds++; {
-	case l.work >= passTurns*turnBytes, l.rounds >= passRounds:
-		l.work, l.rounds = 0, 0
-		events = l.poller.Pass()
-	case waits:
-		events = l.poller.Wait()
-	default:
-		events = l.poller.Poll()
-	}
-	l.mu.Lock()
-	l.idle = false
-	l.posted, l.taken = l.taken[:0], l.posted
-	l.mu.Unlock()
-	if waits {
-		l.lease.turn.Add(2) // before the watchdog is looked at: it looks at this when it falls asleep
-		l.server.loops.watch.wake()
-	}
+	waits := len(l.round)+len(l.more)+len(d.posted)+len(l.passed) == 0
+	d.idle = waits
+	d.mu.Unlock()
+	events := l.wait(waits)
+	d.mu.Lock()
+	d.idle = false
+	d.posted, d.taken = d.taken[:0], d.posted
+	d.mu.Unlock()
 	l.stamp++
-	for i, c := range l.taken {
-		l.taken[i] = nil
+	for i, c := range d.taken {
+		d.taken[i] = nil
 		c.signals.posted.Store(false)
 		l.notice(c)
 	}
 	for _, e := range events {
-		if c := l.conns[e.Token]; c != nil {
+		if c := l.seated.conns[e.Token]; c != nil {
 			c.seat.hears(e)
 			if c.out.waits.Load() && c.out.resume() {
 				l.post(c)
@@ -171,6 +217,18 @@ func (l *loop) begin() bool {
 		}
 	}
 	return true
+}
+
+// wait returns the events that there are. It blocks until there are some, or the poller is woken, if blocks
+// says so.
+func (l *loop) wait(blocks bool) []poll.Event {
+	switch {
+	case l.pace.passes():
+		return l.poller.Pass()
+	case blocks:
+		return l.poller.Wait()
+	}
+	return l.poller.Poll()
 }
 
 // goOn begins a round with the connections that go on in it.
@@ -231,13 +289,7 @@ func (l *loop) enqueue(c *conn) {
 
 // attach takes a connection in.
 func (l *loop) attach(c *conn) bool {
-	if n := len(l.free); n > 0 {
-		c.seat.token, l.free = l.free[n-1], l.free[:n-1]
-		l.conns[c.seat.token] = c
-	} else {
-		c.seat.token = int32(len(l.conns))
-		l.conns = append(l.conns, c)
-	}
+	l.seated.take(c)
 	c.phase = open
 	c.in.buffers = &l.buffers
 	c.seat.unread = c.carrier != c.transport // a handshake reads what follows it, too
@@ -251,12 +303,10 @@ func (l *loop) attach(c *conn) bool {
 
 // remove forgets a connection that is gone.
 func (l *loop) remove(c *conn) {
-	if l.conns[c.seat.token] != c {
+	if !l.seated.leave(c) {
 		return
 	}
 	c.out.close() // if a panic has prevented it
-	l.conns[c.seat.token] = nil
-	l.free = append(l.free, c.seat.token)
 	c.in.lend()
 	l.server.forget(c)
 }
@@ -267,7 +317,7 @@ func (l *loop) readGroup() {
 	for ; l.read < end; l.read++ {
 		c := l.round[l.read]
 		if c.seat.unread && !c.seat.away {
-			l.work += l.receive(c)
+			l.pace.work += l.receive(c)
 		}
 	}
 	if l.server.engine.ReadsAhead() {
@@ -356,7 +406,7 @@ func (l *loop) settle(c *conn) bool {
 		c.seat.streamed = at
 		l.streamed = true
 	}
-	l.work += c.progress.work
+	l.pace.work += c.progress.work
 	if len(c.out.buf) > 0 && !c.seat.answered && !c.progress.unfinished {
 		c.seat.answered = true
 		l.answered = append(l.answered, c)
@@ -365,20 +415,15 @@ func (l *loop) settle(c *conn) bool {
 		c.out.buf = l.buffers.putOut(c.out.buf)
 	}
 	if c.signals.trim.Load() && c.signals.trim.Swap(false) {
-		c.in.release()
-		c.out.release()
-		c.countBuffers()
-		c.session.SetBufferBytes(int(c.activity.bytes.Load()))
+		c.trim()
 	}
 	switch {
-	case c.seat.unread && c.phase != ending, c.progress.unfinished:
-		if !c.seat.queued {
-			c.seat.queued = true
-			c.seat.turns = min(c.progress.work/turnBytes, maxTurns) - 1
-			l.more = append(l.more, c)
-		}
-	default:
+	case !c.goesOn():
 		c.in.lend()
+	case !c.seat.queued:
+		c.seat.queued = true
+		c.seat.turns = min(c.progress.work/turnBytes, maxTurns) - 1
+		l.more = append(l.more, c)
 	}
 	return true
 }
@@ -409,16 +454,13 @@ func (l *loop) answer() {
 // park leaves the replies of a round to a goroutine, which sends them when what they tell of is on disk.
 // Until then these connections are away.
 func (l *loop) park() {
-	parked := append([]*conn(nil), l.answered...)
-	for i, c := range parked {
-		l.answered[i] = nil
-		c.seat.answered, c.seat.away = false, true
-		if c.seat.queued {
-			c.seat.queued = false
-		}
+	parked := slices.Clone(l.answered)
+	for _, c := range parked {
+		c.seat.answered, c.seat.queued, c.seat.away = false, false, true
 	}
+	clear(l.answered)
 	l.answered = l.answered[:0]
-	l.more = withoutAway(l.more)
+	l.more = slices.DeleteFunc(l.more, func(c *conn) bool { return c.seat.away })
 	l.server.wg.Go(func() {
 		for _, c := range parked {
 			c.sendDurable()
@@ -430,19 +472,7 @@ func (l *loop) park() {
 	})
 }
 
-// withoutAway drops what is away from a list.
-func withoutAway(list []*conn) []*conn {
-	kept := list[:0]
-	for _, c := range list {
-		if !c.seat.away {
-			kept = append(kept, c)
-		}
-	}
-	clear(list[len(kept):])
-	return kept
-}
-
-// A lease is the right to a loop, of which its holder can be robbed while a connection's commands run.
+// A lease is the right to a loop. Its holder can be robbed of it while a connection's commands run.
 type lease struct {
 	turn    atomic.Int64 // odd: a connection runs
 	current *conn        // that runs
@@ -453,7 +483,8 @@ type lease struct {
 func (x *lease) begin(c *conn) (ticket int64) {
 	x.current = c
 	ticket = x.turn.Load() + 1
-	x.turn.Store(ticket)
+	x.turn.Store(ticket) // before the watchdog is looked at: it looks at this when it falls asleep
+	x.loop.server.loops.watch.wake()
 	return ticket
 }
 

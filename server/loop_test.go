@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/server/pipe"
+	"github.com/zlimit/zlimit/server/poll"
 )
 
 // startOneLoop runs a server with one loop of each kind.
@@ -153,4 +156,72 @@ func TestMuchInput(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, strings.Repeat("+PONG\r\n", commands)+"+OK\r\n", string(got))
 	})
+}
+
+// TestWatchdogWakes: a watchdog that sleeps notices a connection that begins to run, also if its loop has not
+// waited in between.
+func TestWatchdogWakes(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Config: newConfig(t)})
+	defer s.Close()
+	l := newLoop(s, poll.NewMemory())
+	s.loops.others = []*loop{l}
+	s.loops.mu.Lock()
+	s.loops.watch.start(&s.loops)
+	s.loops.mu.Unlock()
+	for end := time.Now().Add(testTimeout); !s.loops.watch.asleep.Load(); runtime.Gosched() {
+		require.True(t, time.Now().Before(end), "it never sleeps")
+	}
+	ticket := l.lease.begin(&conn{server: s, loop: l}) // the test holds the loop
+	for end := time.Now().Add(testTimeout); l.lease.turn.Load() == ticket; runtime.Gosched() {
+		require.True(t, time.Now().Before(end), "nobody takes the loop")
+	}
+	require.False(t, l.lease.end(ticket))
+}
+
+// TestNoLoop: if the system refuses a poller, the connection is refused, and the next one tries again.
+func TestNoLoop(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Config: newConfig(t, "--io-loops", "2")})
+	defer s.Close()
+	var kind []*loop
+	made := 0
+	refuse := func() (poll.Poller, error) {
+		made++
+		if made != 2 {
+			return nil, syscall.EMFILE
+		}
+		return poll.NewMemory(), nil
+	}
+	s.loops.mu.Lock()
+	defer s.loops.mu.Unlock()
+	require.Nil(t, s.loops.least(&kind, refuse))
+	l := s.loops.least(&kind, refuse)
+	require.NotNil(t, l)
+	require.Same(t, l, s.loops.least(&kind, refuse))
+	require.Len(t, kind, 1)
+	s.loops.others = kind // to be closed
+}
+
+// TestGoesOn: a connection that ends has nothing to do until its client or a timer wakes it, whatever it has
+// not read or run.
+func TestGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		phase                phase
+		nothing, unread, ran bool // what it does if nothing is left, something is unread, and has not run
+	}{
+		{arriving, false, false, false},
+		{open, false, true, true},
+		{ending, false, false, false},
+		{silent, false, true, false},
+		{gone, false, false, false},
+	} {
+		c := &conn{phase: tc.phase}
+		require.Equal(t, tc.nothing, c.goesOn(), tc.phase)
+		c.seat.unread = true
+		require.Equal(t, tc.unread, c.goesOn(), tc.phase)
+		c.seat.unread, c.progress.unfinished = false, true
+		require.Equal(t, tc.ran, c.goesOn(), tc.phase)
+	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,28 +23,35 @@ type loops struct {
 	closed  bool
 }
 
-// pick returns the loop with the fewest connections for one of the given kind. It is nil if they are closed.
+// pick returns the loop with the fewest connections for one more. It is nil if there is none.
 func (s *loops) pick(isSocket bool) *loop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if isSocket {
+		return s.least(&s.sockets, newSocketPoller)
+	}
+	return s.least(&s.others, func() (poll.Poller, error) { return poll.NewMemory(), nil })
+}
+
+// least returns the loop of a kind with the fewest connections, counted with one more. It makes the loops if
+// there are none yet, and returns nil if that fails, or the loops are closed. It requires mu.
+func (s *loops) least(kind *[]*loop, open func() (poll.Poller, error)) *loop {
 	if s.closed {
 		return nil
 	}
-	kind := &s.others
-	if isSocket {
-		kind = &s.sockets
-	}
 	if len(*kind) == 0 {
-		s.open(kind, isSocket)
+		*kind = s.open(open)
 	}
-	best := (*kind)[0]
+	var least *loop
 	for _, l := range *kind {
-		if l.clients.Load() < best.clients.Load() {
-			best = l
+		if least == nil || l.clients.Load() < least.clients.Load() {
+			least = l
 		}
 	}
-	best.clients.Add(1)
-	return best
+	if least != nil {
+		least.clients.Add(1)
+	}
+	return least
 }
 
 // number returns how many loops there are of each kind.
@@ -54,33 +62,28 @@ func (s *loops) number() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// open makes the loops of a kind. It requires mu.
-func (s *loops) open(kind *[]*loop, isSocket bool) {
+// open makes loops, as many as the system lets it. It requires mu.
+func (s *loops) open(open func() (poll.Poller, error)) (made []*loop) {
 	for range s.number() {
-		var p poll.Poller = poll.NewMemory()
-		if isSocket {
-			own, err := newSocketPoller()
-			if err != nil {
-				s.server.log.Warn("a loop cannot be made", "error", err)
-				break
-			}
-			p = own
+		p, err := open()
+		if err != nil {
+			s.server.log.Warn("a loop cannot be made", "error", err)
+			break
 		}
-		l := &loop{server: s.server, poller: p}
-		l.lease.loop = l
-		l.lease.turn.Store(2) // a ticket of 0 is nobody's
-		*kind = append(*kind, l)
+		l := newLoop(s.server, p)
+		made = append(made, l)
 		s.running.Add(1)
 		go l.run()
 	}
 	s.watch.start(s)
+	return made
 }
 
 // all returns the loops that there are.
 func (s *loops) all() []*loop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append(append([]*loop(nil), s.sockets...), s.others...)
+	return slices.Concat(s.sockets, s.others)
 }
 
 // close ends the loops. They must have no connections. It may be called again.

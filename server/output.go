@@ -37,7 +37,7 @@ type output struct {
 	streaming     bool        // a goroutine makes head
 	changed       sync.Cond   // signals to that goroutine that head is written, or never will be
 	failed        bool        // the connection is aborted
-	closed        bool        // likewise: close was called
+	closed        bool        // close was called
 	lastWrite     time.Time   // when something was last written that had waited
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -22,11 +23,12 @@ type socket struct {
 	open  bool // protected by mu: fd is this socket's
 }
 
-// newSocket takes over the descriptor of nc. It returns nil if nc has none.
+// newSocket returns a socket with a descriptor of its own for nc, which is to be closed. It returns
+// errors.ErrUnsupported if nc has no descriptor.
 func newSocket(nc net.Conn) (*socket, error) {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {
-		return nil, nil //nolint:nilnil // documented above
+		return nil, errors.ErrUnsupported
 	}
 	raw, err := sc.SyscallConn()
 	if err != nil {

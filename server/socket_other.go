@@ -15,7 +15,7 @@ type socket struct {
 	fd int
 }
 
-func newSocket(net.Conn) (*socket, error) { return nil, nil } //nolint:nilnil // there is none
+func newSocket(net.Conn) (*socket, error) { return nil, errors.ErrUnsupported }
 
 func newSocketPoller() (poll.Poller, error) { return nil, errors.ErrUnsupported }
 

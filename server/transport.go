@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"net"
 
@@ -32,7 +33,8 @@ type transport interface {
 // feedsAll makes every transport a fed, as on systems whose poller is not known here. Tests set it.
 var feedsAll bool
 
-// newTransport returns the transport of an accepted connection, which is nc's owner from then on.
+// newTransport returns the transport of an accepted connection. nc belongs to it from then on, but if it is a
+// socket: that has a descriptor of its own, and nc is to be closed.
 func newTransport(nc net.Conn) (transport, error) {
 	if feedsAll {
 		return newFed(nc), nil
@@ -40,10 +42,11 @@ func newTransport(nc net.Conn) (transport, error) {
 	if m, ok := nc.(inMemory); ok {
 		return &memory{inMemory: m}, nil
 	}
-	if s, err := newSocket(nc); s != nil || err != nil {
-		return s, err
+	s, err := newSocket(nc)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return newFed(nc), nil
 	}
-	return newFed(nc), nil
+	return s, err
 }
 
 // An inMemory is a connection that can itself read and write without blocking, as one of package pipe.

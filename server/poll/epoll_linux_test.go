@@ -19,7 +19,7 @@ func systemPoller(t *testing.T, do func(t *testing.T, p Poller, ready func())) {
 		p.Poll() // it can be written to
 		do(t, p, func() {
 			var taken [1]byte
-			_, _ = syscall.Read(near, taken[:]) // so that there is always room
+			_, _ = syscall.Read(near, taken[:]) // or the socket's buffer would be full one day
 			_, err := syscall.Write(far, []byte("x"))
 			require.NoError(t, err)
 		})
