@@ -66,7 +66,7 @@ func (s *Session) Resume() resp.Value {
 		s.ending.closing = true
 	}
 	if pos, ok := s.engine.storage.End(); ok {
-		s.rec.written = pos // what it was served is in another session's group
+		s.wrote.log = pos // what it was served is in another session's group
 	}
 	if b.awaited != nil && b.awaited.ended != nil {
 		b.awaited.ended()

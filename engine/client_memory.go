@@ -13,6 +13,7 @@ type registry struct {
 	mu     sync.Mutex
 	byID   map[int64]*Session // protected by mu, as the next one
 	lastID int64
+	works  atomic.Int64 // made so far
 
 	buffers atomic.Int64 // bytes of connections and transactions as published, unread replies, and names
 	mail    atomic.Int64 // bytes of mailboxes

@@ -3,25 +3,8 @@ package engine
 import (
 	"strings"
 
-	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
-	"github.com/zlimit/zlimit/engine/stats"
 )
-
-// adopt makes settings those of the session. What it has counted by prefix belongs to
-// the earlier ones.
-func (m *calls) adopt(settings *commands.Settings) {
-	m.flushPrefixes()
-	m.session.ctx.Settings = settings
-	m.prefixes, _ = settings.StatsPrefixes.(*stats.Prefixes)
-}
-
-// flushPrefixes adds what the session has counted by prefix to the statistics.
-func (m *calls) flushPrefixes() {
-	if m.prefixes != nil {
-		m.prefixes.Add(m.session.id, &m.limits.Prefixes)
-	}
-}
 
 // Top returns the keys that RL.TOP lists, and rl-top-sampling: how many decisions one that
 // was counted stands for, 0 if rl-top is no.

@@ -42,10 +42,10 @@ func (s *Session) Replay(db int, args [][]byte) resp.Value {
 // Count runs a Tick's share of the sample of the keyspace.
 func (e *Engine) Count() { e.stats.Sampler.Tick(int(e.cfg.Int("hz"))) }
 
-// Hold and Release acquire and release the broker, as a script does from its first
+// Hold and LetGo acquire and release the broker, as a script does from its first
 // PUBLISH to its end.
-func (s *Session) Hold()    { s.AcquireBroker() }
-func (s *Session) Release() { s.engine.broker.Release(&s.inbox.subscriber) }
+func (s *Session) Hold()  { s.AcquireBroker() }
+func (s *Session) LetGo() { s.engine.broker.Release(&s.inbox.subscriber) }
 
 // CountedMemory returns the memory that the keyspace counts, and the result of a recount.
 func (e *Engine) CountedMemory() (counted, found store.Memory) {

@@ -94,14 +94,9 @@ func (e *Engine) MaxMemory() int64 { return e.room.MaxMemory() }
 // nothing can be evicted maxmemory holds as it is.
 func (e *Engine) SetReserve(bytes int64) { e.room.Reserve.Store(bytes) }
 
-// SetBufferBytes records how many bytes of buffers the session's connection has, if that has
-// become less than it last published.
-func (s *Session) SetBufferBytes(bytes int) {
-	s.shown.edit(func(p *public) {
-		b := p.buffers
-		b.Memory = bytes
-		s.shown.countBuffers(p, b, p.multiBytes)
-	})
+// SetBuffers shows the buffers of the session's connection if they have changed between two batches.
+func (s *Session) SetBuffers(b Buffers) {
+	s.shown.edit(func(p *public) { s.shown.countBuffers(p, b, p.multiBytes) })
 }
 
 // setBuffers is countBuffers for a caller that does not hold mu.

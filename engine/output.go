@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -9,25 +8,29 @@ import (
 // maxmemory-clients: what passes these is never held. As in Redis the command runs to its end, and then the
 // client is closed. Programs that read values have no bound, and scripts have lua-memory-limit.
 
-// initOutput says how replies to the session are made.
-func (y *answers) initOutput() {
-	s := y.session
-	s.ctx.Out = commands.Output{Encodes: s.peer.Streams}
-	y.shareOutput()
-}
-
 // shareOutput bounds replies by maxmemory-clients, unless the session must not be evicted.
 func (y *answers) shareOutput() {
 	s := y.session
-	s.ctx.Out.Shared = nil
+	y.bounds.Shared = nil
 	if s.peer.Streams && !s.shown.view().noEvict {
-		s.ctx.Out.Shared = &s.engine.sessions.limit
+		y.bounds.Shared = &s.engine.sessions.limit
+	}
+	y.applyBounds()
+}
+
+// applyBounds makes the bounds those of the next reply.
+func (y *answers) applyBounds() {
+	if w := y.session.work; w != nil {
+		w.ctx.Out.OutputBounds = y.bounds
 	}
 }
 
 // SetReplyLimit bounds each reply, in bytes; 0: no bound. The connection calls it with its output's hard
 // limit.
-func (s *Session) SetReplyLimit(bytes int64) { s.ctx.Out.Limit = bytes }
+func (s *Session) SetReplyLimit(bytes int64) {
+	s.answers.bounds.Limit = bytes
+	s.answers.applyBounds()
+}
 
 // Exceeded returns how large the reply was at the least that passed a bound and ended the session, or 0.
 // It is asked before Publish. An evicted session has passed the bound of all clients.

@@ -24,7 +24,7 @@ func (a *account) deny(cmd *commands.Command, args [][]byte) resp.Value {
 	if a.session.tx.open {
 		context = acl.Multi
 	}
-	a.session.calls.run.Cmd = cmd
+	a.session.calls.begins(cmd)
 	a.logDenial(d, context, a.user.Load().Name())
 	switch d.Reason {
 	case acl.DeniedKey:
@@ -42,8 +42,8 @@ func (a *account) logDenial(d acl.Denial, context, username string) {
 	nowUs := e.clock.NowUs()
 	s.shown.edit(func(p *public) {
 		p.db, p.proto, p.lastUs = s.ctx.DBIndex, s.answers.proto, nowUs
-		if s.calls.run.Cmd != nil {
-			p.lastCommand = s.calls.run.Cmd
+		if s.calls.ran != nil {
+			p.lastCommand = s.calls.ran
 		}
 	})
 	cause := acl.Cause{Reason: d.Reason, Context: context, Object: d.Object, Username: username}
@@ -115,8 +115,13 @@ func (g *guard) ReadsKey(cmd *commands.Command, args [][]byte, key string) bool 
 func (a *account) setGuard(r *acl.Rules) {
 	s := a.session
 	a.guard = guard{s, r}
-	s.ctx.Env.Guard = &a.guard
-	if r == nil {
-		s.ctx.Env.Guard = nil
+	s.ctx.Env.Guard = a.guardOf()
+}
+
+// guardOf returns the guard of the session's calls; nil: there is none.
+func (a *account) guardOf() commands.Guard {
+	if a.guard.rules == nil {
+		return nil
 	}
+	return &a.guard
 }

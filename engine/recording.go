@@ -103,12 +103,17 @@ func (r *recording) refreshLogged() {
 
 // A recorder records what the commands of a session change, as far as something wants it.
 type recorder struct {
-	session  *Session
-	group    effects.Group    // what the call under way changes, if it is on
-	on       bool             // the call is recorded
-	notified int              // how many of its changes were published as events
-	written  durable.Position // where the session's own writes end in the log
-	streamed int64            // where they end in the stream
+	work     *work
+	session  *Session      // that has the work, or had it last
+	group    effects.Group // what the call under way changes, if it is on
+	on       bool          // the call is recorded
+	notified int           // how many of its changes were published as events
+}
+
+// wrote is where a session's own writes end.
+type wrote struct {
+	log    durable.Position
+	stream int64 // for replicas
 }
 
 // begin starts recording what the session does to shards that it holds.
@@ -157,10 +162,10 @@ func (r *recorder) append() {
 	s.tracking.Out.Commit()
 	logged, streamed := s.engine.recording.append(&r.group, s.ctx.NowMs)
 	if logged > 0 {
-		r.written = s.engine.storage.Position(logged)
+		s.wrote.log = s.engine.storage.Position(logged)
 	}
 	if streamed > 0 {
-		r.streamed = streamed
+		s.wrote.stream = streamed
 	}
 }
 

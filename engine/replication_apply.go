@@ -31,10 +31,7 @@ func (z *replicaSide) apply(args [][]byte) error {
 	if cmd == nil || refusal.IsError() {
 		return fmt.Errorf("%w: the command %q: %s", replication.ErrForeign, args[0], refusal.Str())
 	}
-	if s.calls.run.Cmd != cmd {
-		s.calls.run.Flush(s.id, &s.engine.stats)
-		s.calls.run.Cmd = cmd
-	}
+	s.calls.begins(cmd)
 	if s.tx.open && !cmd.Is(commands.Immediate) {
 		s.tx.add(cmd, args)
 		return nil

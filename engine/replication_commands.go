@@ -263,7 +263,7 @@ func (z *replicaSide) end() {
 }
 
 // Streamed returns the offset behind what the session last wrote to the stream for replicas, 0 if nothing.
-func (s *Session) Streamed() int64 { return s.rec.streamed }
+func (s *Session) Streamed() int64 { return s.wrote.stream }
 
 // Replica reports whether the session is a replica: it is sent a stream, and is silent for long.
 func (s *Session) Replica() bool { return s.side.replica != nil }
@@ -289,7 +289,7 @@ func wait(c *commands.Ctx) resp.Value {
 	case timeoutMs < 0:
 		return commands.ErrTimeoutNegative
 	}
-	offset := s.rec.streamed
+	offset := s.wrote.stream
 	acked := func() int64 {
 		n, _ := e.repl.master.Acked(offset)
 		return int64(n)

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/engine/tracking"
@@ -18,15 +17,14 @@ import (
 // A Session is one client of an engine. Its methods belong to one goroutine unless
 // they say otherwise; other sessions see only what Publish last showed.
 type Session struct {
+	*work   // what its commands need while they run; nil: none does
 	engine  *Engine
 	peer    Peer
 	id      int64
-	req     request // under way, or the last one
-	ctx     commands.Ctx
-	rec     recorder
+	db      int // the selected database, while it has no work
+	wrote   wrote
 	who     account
 	seen    watching
-	calls   calls
 	inbox   inbox
 	answers answers
 	ending  ending
@@ -35,7 +33,6 @@ type Session struct {
 
 	tx       transaction
 	tracking tracking.Client
-	steps    store.Yielder // of Step
 	exec     executor
 	shown    shown
 }
@@ -66,6 +63,8 @@ type Peer struct {
 	// KeepsArgs says that the arguments of a call do not change until the next call has
 	// begun, or EndCall or Publish was called. See EndCall.
 	KeepsArgs bool
+	// Shares says that the connection lends the session a Work, which others use in turns; see Session.Use.
+	Shares bool
 	// Buffers returns the connection's buffers while it runs a command, on its
 	// goroutine. If it is nil, those of Publish are shown.
 	Buffers func() Buffers
@@ -115,6 +114,7 @@ type Buffers struct {
 type answers struct {
 	session *Session
 	mode    replyMode
+	bounds  commands.OutputBounds
 	silent  atomic.Bool // CLIENT REPLY OFF: MONITOR sends it nothing
 	proto   int
 	noTouch bool // CLIENT NO-TOUCH: reading does not count as use
@@ -135,8 +135,6 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s := e.newSession(p)
 	e.sessions.add(s)
 	s.tracking.Init(&e.recording.tracking, s.id, &s.inbox.subscriber)
-	s.calls.random = uint32(s.id)
-	s.calls.limits.Sampler = rl.NewTopSampler(&e.stats.Top, s.id)
 	e.stats.Connections.Add(1)
 	return s
 }
@@ -148,29 +146,32 @@ func (e *Engine) newSession(p Peer) *Session {
 	s.connect()
 	s.inbox.subscriber.Owner, s.inbox.subscriber.Wake = s, p.Wake
 	s.inbox.subscriber.Mail.Init(&e.sessions.mail)
-	s.ctx.Store = e.store
-	s.answers.initOutput()
-	s.steps = store.Yielder{Every: keysPerStep, Yield: s.yield}
+	s.answers.shareOutput()
 	if s.exec = (keyspace{s}); e.options.Upstream != nil {
 		s.exec = &forwarding{keyspace: keyspace{s}}
 	}
 	s.who.leave()
+	if !p.Shares {
+		s.use(&e.newWork().work)
+	}
 	nowUs := e.clock.NowUs()
 	s.shown.public = public{name: p.Name, proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
 	return s
 }
 
-// connect makes the parts of the session and its Ctx know it.
+// connect makes the parts of the session know it.
 func (s *Session) connect() {
-	s.rec.session, s.who.session, s.seen.session, s.calls.session, s.inbox.session = s, s, s, s, s
+	s.who.session, s.seen.session, s.inbox.session = s, s, s
 	s.answers.session, s.ending.session, s.side.session, s.order.session, s.tx.session = s, s, s, s, s
 	s.shown.session = s
 	s.answers.proto = resp.RESP2
-	s.ctx.Env = &commands.Env{Caller: s, Limits: &s.calls.limits}
 }
 
 // Close ends the session.
 func (s *Session) Close() {
+	if s.work == nil {
+		s.use(&s.engine.newWork().work)
+	}
 	s.calls.flush()
 	s.stopWaiting()
 	s.tx.unwatch()
@@ -250,10 +251,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 			return s.calls.refused(s.tx.reject(nil, refusal))
 		}
 	}
-	if s.calls.run.Cmd != cmd {
-		s.calls.run.Flush(s.id, &s.engine.stats)
-		s.calls.run.Cmd = cmd
-	}
+	s.calls.begins(cmd)
 	if !refusal.IsError() {
 		refusal = s.admit(cmd, args)
 	}

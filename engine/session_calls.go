@@ -34,8 +34,11 @@ type lastCall struct {
 
 // calls is what a session counts and measures of its calls, until the statistics have it.
 type calls struct {
-	session   *Session
-	run       stats.Run // calls of one command in a row
+	work      *work
+	session   *Session          // that has the work, or had it last
+	id        int64             // of the work: what is counted is spread by it
+	ran       *commands.Command // the last one of this session; nil: none
+	run       stats.Run         // calls of one command in a row
 	last      lastCall
 	random    uint32          // state of the generator that picks which calls are timed
 	limits    rl.Session      // of the rate limit commands

@@ -6,24 +6,6 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// flush adds what the session has counted to the statistics.
-func (m *calls) flush() {
-	s := m.session
-	all := &s.engine.stats
-	if m.reads > 0 {
-		all.Traffic.AddReads(s.id, m.reads, m.readBytes)
-		m.readBytes, m.reads = 0, 0
-	}
-	m.run.Flush(s.id, all)
-	env := s.ctx.Env
-	for i := range env.Nested {
-		all.Add(s.id, &env.Nested[i])
-	}
-	env.Nested = env.Nested[:0]
-	all.AddDecisions(s.id, m.limits.Decisions)
-	m.flushPrefixes() // after the totals, see stats.DecisionsByPrefix
-}
-
 // failed counts the errors of a reply and reports whether the call has failed.
 func (m *calls) failed(reply *resp.Value) bool {
 	s := m.session
@@ -56,11 +38,8 @@ func (m *calls) isTimed(cmd *commands.Command) bool {
 	return m.random>>28 == 0 || m.run.Calls == 0 && !m.session.engine.stats.Latency(cmd).Timed()
 }
 
-// CountRead counts a read of n bytes from the client. The statistics have it at the
-// end of the batch.
-func (s *Session) CountRead(n int) {
-	s.calls.readBytes += int64(n)
-	s.calls.reads++
+// Heard notes that something was read from the client.
+func (s *Session) Heard() {
 	if s.side.replica != nil {
 		s.side.replica.Heard(s.engine.clock.MonotonicUs())
 	}
@@ -90,12 +69,14 @@ func (v *shown) publish(b Buffers) {
 	if s.tx.open {
 		p.queued = len(s.tx.queued)
 	}
-	if s.calls.run.Cmd != nil {
-		p.lastCommand = s.calls.run.Cmd
+	if s.calls.ran != nil {
+		p.lastCommand = s.calls.ran
 	}
 	p.lastUs = s.calls.endUs()
 	v.countBuffers(p, b, s.tx.bytes())
-	s.calls.flush()
+	if !s.shared {
+		s.calls.flush()
+	}
 	if v.blocked.Load() == nil { // otherwise the session that serves it uses ctx
 		s.ctx.Reset() // an idle client keeps no large reply
 	}

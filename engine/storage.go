@@ -38,8 +38,9 @@ func (e *Engine) newStorage() *durable.Storage {
 			s := &Session{engine: e, peer: Peer{Owner: true}}
 			s.tx.watch = new(store.Watch)
 			s.connect()
+			s.use(&e.newWork().work)
 			s.ctx.Env.Preserve(true)
-			s.ctx.Store, s.ctx.Proto, s.ctx.Mode = e.store, s.answers.proto, commands.Replayed
+			s.ctx.Proto, s.ctx.Mode = s.answers.proto, commands.Replayed
 			return &s.ctx
 		},
 	})
@@ -88,7 +89,7 @@ func (e *Engine) Load(begun func()) error {
 // have not been sent must not be. It returns nil to a session that has written
 // nothing which is not on disk, even while the log fails: reading goes on.
 func (s *Session) WaitDurable() error {
-	return s.engine.storage.WaitDurable(s.rec.written, s.ending.canceler)
+	return s.engine.storage.WaitDurable(s.wrote.log, s.ending.canceler)
 }
 
 // Durable reports whether WaitDurable would return at once for every session.
@@ -118,7 +119,7 @@ func (s *Session) InExec() bool { return s.inbox.subscriber.InExec }
 
 // Written returns where the session's own writes end in the log. It is for package
 // durable.
-func (s *Session) Written() durable.Position { return s.rec.written }
+func (s *Session) Written() durable.Position { return s.wrote.log }
 
 // refuseWithoutDisk refuses what writes while changes cannot be kept.
 func refuseWithoutDisk(s *Session, cmd *commands.Command, args [][]byte) resp.Value {

@@ -66,8 +66,8 @@ func (r *recorder) track(next *tracking.Mode) {
 	s.shown.edit(func(p *public) { p.tracking = next })
 	s.shown.countNames()
 	s.ctx.Env.AfterReads(nil)
-	if next != nil && !next.Broadcast() {
-		s.ctx.Env.AfterReads(r.read)
+	if s.tracking.ReadsKeys() {
+		s.ctx.Env.AfterReads(s.read)
 	}
 }
 

@@ -166,7 +166,7 @@ func TestTrackingWaitsForNoPublisher(t *testing.T) {
 	s.Do(args("SET b v"))
 	e.Reclaim()
 	require.Equal(t, []string{"invalidate [b]", "invalidate [a]"}, listener.takeHeard())
-	publisher.Release()
+	publisher.LetGo()
 }
 
 // TestTrackingObeysTheOutputLimit checks that a client that does not read its

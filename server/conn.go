@@ -175,13 +175,13 @@ func (c *conn) begin(remote, local net.Addr) {
 		Addr: c.life.remote, LocalAddr: c.life.local, Network: Network(remote),
 		FD: fd, Local: IsLocal(remote),
 		Kill: c.abort, Wake: c.wake, Waits: c.leave, Streams: true, KeepsArgs: s.intercept == nil,
-		Orderer: c, Forwards: true,
+		Orderer: c, Forwards: true, Shares: true,
 		Buffers: func() engine.Buffers { return c.sizes(true) },
 	})
 	c.in = *newReader(c.limits.reader(c.session.Authenticated()))
 	c.setOutputLimit()
 	c.keepAlive()
-	c.session.Publish(c.sizes(false))
+	c.session.SetBuffers(c.sizes(false))
 }
 
 // add gives the connection to its loop.
@@ -208,6 +208,7 @@ func (c *conn) step() {
 	defer func() {
 		if p := recover(); p != nil {
 			c.logPanic(p)
+			c.session.Renew()
 			c.end(true) // earlier commands are answered
 		}
 	}()
@@ -260,7 +261,8 @@ func (c *conn) goesOn() bool {
 func (c *conn) filled(n int) {
 	c.in.filled(n)
 	c.progress.fresh = true
-	c.session.CountRead(n)
+	c.loop.takesWork().CountRead(n)
+	c.session.Heard()
 	if c.limits.idle > 0 {
 		c.life.lastActive = time.Now()
 	}
@@ -435,6 +437,7 @@ func (c *conn) leave() { c.loop.lease.rob(c.progress.ticket) }
 
 // comeBack ends a step during which the loop went on without the connection.
 func (c *conn) comeBack() {
+	c.session.Count()
 	if len(c.out.buf) > 0 {
 		c.sendDurable()
 	}
@@ -487,9 +490,9 @@ func (c *conn) updateLimits() {
 func (c *conn) trim() {
 	c.in.release()
 	c.out.release()
-	bytes := c.in.memory() + cap(c.out.buf)
-	c.activity.bytes.Store(int64(bytes))
-	c.session.SetBufferBytes(bytes)
+	sizes := c.sizes(false)
+	c.activity.bytes.Store(int64(sizes.Memory))
+	c.session.SetBuffers(sizes)
 }
 
 func (c *conn) publish() {

@@ -47,6 +47,7 @@ type loop struct {
 	streamed bool    // this round has written to the stream for replicas
 	stamp    int64   // number of the round
 	pace     pace
+	work     *engine.Work // for the sessions, in turns; nil: one has it
 	buffers  buffers
 	passed   []chan struct{} // closed after this round
 
@@ -384,6 +385,9 @@ func (l *loop) serve(c *conn) bool {
 	if c.out.buf == nil {
 		c.out.buf = l.buffers.getOut()
 	}
+	if c.session.Use(l.takesWork()) {
+		l.work = nil
+	}
 	ticket := l.lease.begin(c)
 	c.progress.ticket = ticket
 	c.survives(c.step)
@@ -395,9 +399,20 @@ func (l *loop) serve(c *conn) bool {
 	return true
 }
 
+// takesWork returns the loop's Work.
+func (l *loop) takesWork() *engine.Work {
+	if l.work == nil {
+		l.work = l.server.engine.NewWork()
+	}
+	return l.work
+}
+
 // settle notes how a connection goes on after it has run. It returns false if it does not.
 func (l *loop) settle(c *conn) bool {
 	c.order.settle()
+	if w := c.session.Release(); l.work == nil {
+		l.work = w
+	}
 	if c.phase == gone {
 		l.remove(c)
 		return false
@@ -434,6 +449,9 @@ func (l *loop) answer() {
 	if l.streamed {
 		l.streamed = false
 		runtime.Gosched()
+	}
+	if l.work != nil {
+		l.work.Count()
 	}
 	if len(l.answered) == 0 {
 		return

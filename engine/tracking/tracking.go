@@ -153,6 +153,12 @@ func (c *Client) Mode() *Mode {
 	return c.reader.mode.Load()
 }
 
+// ReadsKeys reports whether the client tracks the keys that it reads: not in BCAST mode.
+func (c *Client) ReadsKeys() bool {
+	mode := c.Mode()
+	return mode != nil && !mode.Broadcast()
+}
+
 // Set replaces the client's mode; nil is CLIENT TRACKING OFF. It reports false if the client does not
 // track and did not.
 func (c *Client) Set(next *Mode) bool {
