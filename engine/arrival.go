@@ -13,10 +13,7 @@ import (
 // the sessions that it kills.
 
 // arrivals is the part of a session that lets earlier commands of others run first.
-type arrivals struct {
-	session  *Session
-	affected []*Session // scratch of runEarlierFirst
-}
+type arrivals struct{ session *Session }
 
 // publishes are the flags of PUBLISH and SPUBLISH.
 const publishes = commands.PubSub | commands.MayReplicate
@@ -33,15 +30,15 @@ func (a *arrivals) runEarlierFirst(shards store.ShardSet, cmd *commands.Command,
 	if watched {
 		a.findWatchers(shards, cmd, args)
 	} else {
-		s.engine.broker.Receivers(args[1], func(o any) { a.affected = append(a.affected, o.(*Session)) })
+		s.engine.broker.Receivers(args[1], func(o any) { s.affected = append(s.affected, o.(*Session)) })
 	}
-	for _, o := range a.affected {
+	for _, o := range s.affected {
 		if !a.letRun(o) {
 			break
 		}
 	}
-	clear(a.affected)
-	a.affected = a.affected[:0]
+	clear(s.affected)
+	s.affected = s.affected[:0]
 }
 
 // letRun waits until another session has run what arrived before the command under
@@ -67,7 +64,7 @@ func (a *arrivals) findWatchers(shards store.ShardSet, cmd *commands.Command, ar
 		return
 	}
 	defer e.store.Unlock(locked)
-	found := func(w *store.Watch) { a.affected = append(a.affected, w.Owner.(*Session)) }
+	found := func(w *store.Watch) { s.affected = append(s.affected, w.Owner.(*Session)) }
 	beside := locked &^ shards
 	if e.store.WaitedKeys() > 0 { // serving a session may change a key in the shards of the command's own
 		beside = locked

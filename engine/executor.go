@@ -200,9 +200,9 @@ func (k keyspace) end(shards store.ShardSet) {
 		s.rec.invalidate()
 		s.rec.commit(shards)
 		if s.engine.recording.tracks() {
-			s.tracking.Out.Evict(shards)
+			s.invalid.Evict(shards)
 		}
-		s.tracking.Out.SendBeforeReply()
+		s.invalid.SendBeforeReply()
 	}
 	if s.side.follows != nil && shards != 0 && !s.tx.open && !s.ending.closing && !s.side.follows.over() {
 		s.side.follows.commit()
@@ -216,7 +216,7 @@ func (k keyspace) end(shards store.ShardSet) {
 	}
 	s.req.served = nil
 	if recorded {
-		s.tracking.Out.SendAfterReplies()
+		s.invalid.SendAfterReplies()
 	}
 	s.engine.broker.Release(&s.inbox.subscriber)
 	if s.req.untouched != 0 {

@@ -159,7 +159,7 @@ func (r *recorder) commitSoFar() {
 
 func (r *recorder) append() {
 	s := r.session
-	s.tracking.Out.Commit()
+	s.invalid.Commit()
 	logged, streamed := s.engine.recording.append(&r.group, s.ctx.NowMs)
 	if logged > 0 {
 		s.wrote.log = s.engine.storage.Position(logged)

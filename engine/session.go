@@ -42,29 +42,27 @@ type Session struct {
 type Peer struct {
 	Addr, LocalAddr string
 	Network         string // whose failed logins count together: the IP address or network of Addr
-	FD              int
-	Local           bool   // on this machine: "enable-debug-command local" admits it
-	Owner           bool   // the program that runs the engine: it needs no password and may debug
-	Streams         bool   // it sends replies of resp.KindStream piece by piece, and reads no others
 	Name            string // of CLIENT LIST, until CLIENT SETNAME
+	FD              int
+	Local           bool // on this machine: "enable-debug-command local" admits it
+	Owner           bool // the program that runs the engine: it needs no password and may debug
+	Streams         bool // it sends replies of resp.KindStream piece by piece, and reads no others
+	Forwards        bool // it calls ForwardBatch
+	Shares          bool // it lends the session a Work, which others use in turns; see Session.Use
+	// KeepsArgs says that the arguments of a call do not change until the next call has
+	// begun, or EndCall or Publish was called. See EndCall.
+	KeepsArgs bool
 	// Kill closes the connection. Any goroutine may call it. If it is nil, the
 	// session cannot be killed.
 	Kill func()
 	// Wake makes the connection ask Ready. Any goroutine may call it. If it is nil,
 	// the connection asks often enough.
 	Wake func()
-	// Forwards says that the connection calls ForwardBatch.
-	Forwards bool
 	// Waits is called when the session is about to wait for anything, on its goroutine, so that
 	// others go on without it. It may be nil.
 	Waits func()
 	// Orderer is the connection; nil: the order of its input is unknown.
 	Orderer Orderer
-	// KeepsArgs says that the arguments of a call do not change until the next call has
-	// begun, or EndCall or Publish was called. See EndCall.
-	KeepsArgs bool
-	// Shares says that the connection lends the session a Work, which others use in turns; see Session.Use.
-	Shares bool
 	// Buffers returns the connection's buffers while it runs a command, on its
 	// goroutine. If it is nil, those of Publish are shown.
 	Buffers func() Buffers

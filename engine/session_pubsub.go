@@ -32,7 +32,7 @@ func (s *Session) AcquireBroker() *pubsub.Broker {
 // published are invalidated before it. Replicas get it too.
 func (s *Session) BeforePublish(db int, args [][]byte) {
 	s.rec.invalidate()
-	s.tracking.Out.SendBeforeReply()
+	s.invalid.SendBeforeReply()
 	if s.rec.on && s.engine.recording.stream.Load() != nil {
 		s.rec.group.Message(db, args...)
 	}

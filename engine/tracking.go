@@ -111,8 +111,8 @@ func isScript(cmd *commands.Command) bool { return cmd.Is(commands.SkipMonitor) 
 // invalidations.
 func (r *recorder) invalidate() {
 	s := r.session
-	if r.on && s.tracking.Out.Missed(&r.group) {
-		s.tracking.Out.Add(&r.group, tracking.Author{
+	if r.on && s.invalid.Missed(&r.group) {
+		s.invalid.Add(&r.group, tracking.Author{
 			Client: &s.inbox.subscriber, Script: isScript(s.ctx.Cmd), Scan: s.ctx.Cmd.Is(commands.AllShards),
 		})
 	}
@@ -123,8 +123,8 @@ func (r *recorder) invalidate() {
 // pushed to the key.
 func (r *recorder) invalidateServed(to *Session, k store.ReadyKey) {
 	s := r.session
-	if r.on && s.tracking.Out.Missed(&r.group) {
-		s.tracking.Out.Add(&r.group, tracking.Author{
+	if r.on && s.invalid.Missed(&r.group) {
+		s.invalid.Add(&r.group, tracking.Author{
 			Client: &to.inbox.subscriber, Filled: k.Key, Giver: &s.inbox.subscriber,
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine/stats"
+	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -25,6 +26,9 @@ type work struct {
 	rec   recorder
 	calls calls
 	steps store.Yielder // of Step
+
+	invalid  tracking.Invalidations // of clients' caches, by the call under way
+	affected []*Session             // scratch of runEarlierFirst
 
 	read func(cmd *commands.Command, args [][]byte) // rec.read
 }
@@ -49,6 +53,7 @@ func (e *Engine) newWork() *Work {
 	w.env.Limits = &w.calls.limits
 	w.steps = store.Yielder{Every: keysPerStep, Yield: func() { w.calls.session.yield() }}
 	w.read = w.rec.read
+	w.invalid = e.recording.tracking.Invalidations()
 	return all
 }
 
@@ -78,6 +83,7 @@ func (s *Session) use(w *work) {
 	c, env := &w.ctx, &w.env
 	c.DBIndex = s.db
 	c.Out = commands.Output{Encodes: s.peer.Streams, OutputBounds: s.answers.bounds}
+	w.invalid.MadeBy(&s.tracking)
 	env.Caller = s
 	env.Guard = s.who.guardOf()
 	env.AfterReads(nil)

@@ -41,7 +41,8 @@ type conn struct {
 	carrier   transport // the transport, or what carries its records if it is over TLS
 	session   *engine.Session
 	limits    *connLimits // those in force
-	in        reader
+	in        *reader     // nil: nothing of a command has arrived
+	query     queryBuffer
 	out       output
 	phase     phase
 	seat      seat
@@ -178,7 +179,7 @@ func (c *conn) begin(remote, local net.Addr) {
 		Orderer: c, Forwards: true, Shares: true,
 		Buffers: func() engine.Buffers { return c.sizes(true) },
 	})
-	c.in = *newReader(c.limits.reader(c.session.Authenticated()))
+	c.query = newQueryBuffer()
 	c.setOutputLimit()
 	c.keepAlive()
 	c.session.SetBuffers(c.sizes(false))
@@ -258,6 +259,25 @@ func (c *conn) goesOn() bool {
 	return false
 }
 
+// input returns the reader, one of the loop's if the connection has none.
+func (c *conn) input() *reader {
+	if c.in == nil {
+		c.in = c.loop.buffers.get()
+		c.in.query = c.query
+		c.in.setLimits(c.limits.reader(c.session.Authenticated()))
+	}
+	return c.in
+}
+
+// lend gives an idle reader back to the loop, for others.
+func (c *conn) lend() {
+	if c.in != nil && c.in.isIdle() {
+		c.query = c.in.query
+		c.loop.buffers.put(c.in)
+		c.in = nil
+	}
+}
+
 func (c *conn) filled(n int) {
 	c.in.filled(n)
 	c.progress.fresh = true
@@ -283,16 +303,17 @@ func (c *conn) batch() bool {
 		open = c.appendReply(c.session.Resume())
 	}
 	ran, ahead := 0, 0 // commands of this batch, and those of them that were read ahead
-	from := c.in.start
+	in := c.in
+	from := in.start
 	for ; open && c.session.Blocked() == nil; ran++ {
-		if ran > 0 && c.progress.work+c.in.start-from >= turnBytes {
+		if ran > 0 && c.progress.work+in.start-from >= turnBytes {
 			c.progress.unfinished = true
 			break
 		}
 		if ran >= ahead && c.progress.pipelines {
 			ahead = ran + c.readAhead()
 		}
-		args, ok, err := c.in.next()
+		args, ok, err := in.next()
 		if err != nil {
 			c.appendForwarded()
 			c.rejectInput(err)
@@ -316,7 +337,7 @@ func (c *conn) batch() bool {
 		c.out.buf = c.out.buf[:0]
 	}
 	open = open && c.deliver()
-	c.progress.work += c.in.start - from + len(c.out.buf)
+	c.progress.work += in.start - from + len(c.out.buf)
 	c.publish()
 	return open
 }
@@ -480,7 +501,9 @@ func (c *conn) updateLimits() {
 			c.life.lastActive = time.Now() // not maintained without a timeout
 		}
 		c.limits = l
-		c.in.setLimits(l.reader(c.session.Authenticated()))
+		if c.in != nil {
+			c.in.setLimits(l.reader(c.session.Authenticated()))
+		}
 		c.setOutputLimit()
 		c.keepAlive()
 	}
@@ -488,7 +511,11 @@ func (c *conn) updateLimits() {
 
 // trim releases what an idle connection does not need.
 func (c *conn) trim() {
-	c.in.release()
+	if c.in != nil {
+		if c.in.release(); len(c.in.buf) == 0 {
+			c.query, c.in = c.in.query, nil
+		}
+	}
 	c.out.release()
 	sizes := c.sizes(false)
 	c.activity.bytes.Store(int64(sizes.Memory))
@@ -505,6 +532,9 @@ func (c *conn) publish() {
 // sizes returns what CLIENT LIST reports of the buffers. running says whether a
 // command runs, or the connection is between two batches.
 func (c *conn) sizes(running bool) engine.Buffers {
+	if c.in == nil {
+		return engine.Buffers{QueryFree: c.query.size, Memory: cap(c.out.buf)}
+	}
 	used, unused := c.in.queryBuffer(running)
 	return engine.Buffers{Query: used, QueryFree: unused, Memory: c.in.memory() + cap(c.out.buf)}
 }

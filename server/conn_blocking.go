@@ -24,7 +24,7 @@ func (c *conn) stopBlockTimer() {
 // checkQueryLimit reports whether the input behind a blocked command is within
 // client-query-buffer-limit.
 func (c *conn) checkQueryLimit() bool {
-	if int64(c.in.buffered()) <= c.limits.maxQueryBuf {
+	if c.in == nil || int64(c.in.buffered()) <= c.limits.maxQueryBuf {
 		return true
 	}
 	c.rejectInput(errQueryBufferLimit)

@@ -27,6 +27,8 @@ const (
 	unauthBatch = 16<<10 + unauthOutput
 )
 
+var unauthLimit = config.OutputBufferLimit{HardBytes: unauthOutput}
+
 // setOutputLimit applies the limit of the client's class, which may have changed.
 func (c *conn) setOutputLimit() {
 	limit := c.outputLimit()
@@ -35,12 +37,12 @@ func (c *conn) setOutputLimit() {
 }
 
 // outputLimit returns the client-output-buffer-limit of the client's class.
-func (c *conn) outputLimit() config.OutputBufferLimit {
+func (c *conn) outputLimit() *config.OutputBufferLimit {
 	switch {
 	case !c.session.Authenticated():
-		return config.OutputBufferLimit{HardBytes: unauthOutput}
+		return &unauthLimit
 	case c.progress.subscribed:
-		return c.limits.subscriber
+		return &c.limits.subscriber
 	}
-	return c.limits.output
+	return &c.limits.output
 }

@@ -292,7 +292,6 @@ func (l *loop) enqueue(c *conn) {
 func (l *loop) attach(c *conn) bool {
 	l.seated.take(c)
 	c.phase = open
-	c.in.buffers = &l.buffers
 	c.seat.unread = c.carrier != c.transport // a handshake reads what follows it, too
 	if err := c.transport.attach(l, c.seat.token); err != nil {
 		c.survives(func() { c.end(false) })
@@ -308,7 +307,7 @@ func (l *loop) remove(c *conn) {
 		return
 	}
 	c.out.close() // if a panic has prevented it
-	c.in.lend()
+	c.in = nil
 	l.server.forget(c)
 }
 
@@ -353,7 +352,7 @@ func (l *loop) receive(c *conn) int {
 		return 0
 	}
 	c.order.runs(l.stamp) // before what is read is no longer unread
-	n, more, err := c.transport.readSome(c.in.free())
+	n, more, err := c.transport.readSome(c.input().free())
 	c.seat.unread = more || n > 0 && c.seat.ended
 	if err != nil {
 		c.progress.readErr = err
@@ -382,6 +381,7 @@ func (l *loop) serve(c *conn) bool {
 	if c.seat.away || c.phase == gone { // since it was read
 		return true
 	}
+	c.input()
 	if c.out.buf == nil {
 		c.out.buf = l.buffers.getOut()
 	}
@@ -434,7 +434,7 @@ func (l *loop) settle(c *conn) bool {
 	}
 	switch {
 	case !c.goesOn():
-		c.in.lend()
+		c.lend()
 	case !c.seat.queued:
 		c.seat.queued = true
 		c.seat.turns = min(c.progress.work/turnBytes, maxTurns) - 1

@@ -28,36 +28,47 @@ type output struct {
 	owner     *conn       // whose session counts what is written and what waits; nil: nobody's
 	waits     atomic.Bool // something waits until the transport accepts more
 
-	mu            sync.Mutex
-	bound         outputBound // protected by mu, as are the fields below
-	head          part        // being written
-	queue         []part      // to be written after head, in order
-	queuedBytes   int         // in head and queue
-	reportedBytes int         // what the session knows of the bytes that wait
-	streaming     bool        // a goroutine makes head
-	changed       sync.Cond   // signals to that goroutine that head is written, or never will be
-	failed        bool        // the connection is aborted
-	closed        bool        // close was called
-	lastWrite     time.Time   // when something was last written that had waited
+	mu       sync.Mutex
+	failed   bool                      // protected by mu, as are the fields below: the connection is aborted
+	closed   bool                      // close was called
+	limit    *config.OutputBufferLimit // nil: none
+	exceeded int                       // bytes that were waiting when the limit was exceeded; 0: it was not
+	queued   *outputQueue              // nil: nothing has waited yet
 }
 
-// An outputBound is client-output-buffer-limit, and what has become of it.
-type outputBound struct {
-	limit     config.OutputBufferLimit
+// An outputQueue is what waits. It is protected by the output's mu.
+type outputQueue struct {
+	head      part        // being written
+	parts     []part      // to be written after head, in order
+	bytes     int         // in head and parts
+	reported  int         // what the session knows of the bytes that wait
+	streaming bool        // a goroutine makes head
+	changed   sync.Cond   // signals to that goroutine that head is written, or never will be
+	lastWrite time.Time   // when something was last written that had waited
 	softSince time.Time   // when the soft limit was reached; zero: it is not
 	softTimer *time.Timer // checks the limit again after the soft limit's seconds
-	exceeded  int         // bytes that were waiting when a limit was exceeded; 0: none was
 }
 
 func (o *output) append(b []byte) { o.buf = append(o.buf, b...) }
 
 // setLimit sets the limit, and enforces it on what is already waiting.
-func (o *output) setLimit(limit config.OutputBufferLimit) {
+func (o *output) setLimit(limit *config.OutputBufferLimit) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.bound.limit = limit
-	o.bound.stopTimer() // its seconds may have changed
-	o.enforceLimit()
+	o.limit = limit
+	if o.queued != nil {
+		o.queued.stopTimer() // its seconds may have changed
+		o.enforceLimit()
+	}
+}
+
+// queue returns what waits. It requires mu.
+func (o *output) queue() *outputQueue {
+	if o.queued == nil {
+		o.queued = &outputQueue{}
+		o.queued.changed.L = &o.mu
+	}
+	return o.queued
 }
 
 // flush sends the collected replies. It reports whether the connection stays open:
@@ -106,16 +117,17 @@ func (o *output) enqueue(b []byte) {
 	if o.failed {
 		return
 	}
-	if n := len(o.queue); len(b) > 0 && (n == 0 || len(b) > cap(o.queue[n-1].bytes)-len(o.queue[n-1].bytes)) {
+	q := o.queue()
+	if n := len(q.parts); len(b) > 0 && (n == 0 || len(b) > cap(q.parts[n-1].bytes)-len(q.parts[n-1].bytes)) {
 		// As much room as is used already, but no more than a block: a growing slice
 		// would be copied again and again.
-		room := max(len(b), min(o.queuedBytes, queueBlock))
-		o.queue = append(o.queue, part{bytes: make([]byte, 0, room)})
+		room := max(len(b), min(q.bytes, queueBlock))
+		q.parts = append(q.parts, part{bytes: make([]byte, 0, room)})
 	}
 	if len(b) > 0 {
-		last := &o.queue[len(o.queue)-1]
+		last := &q.parts[len(q.parts)-1]
 		last.bytes = append(last.bytes, b...)
-		o.queuedBytes += len(b)
+		q.bytes += len(b)
 	}
 	o.waits.Store(true)
 	o.reportQueued()
@@ -135,34 +147,35 @@ func (o *output) advance() (more bool) {
 	if !o.waits.Load() {
 		return false
 	}
+	q := o.queue()
 	for written := 0; !o.failed; {
-		n, err := o.transport.writeSome(o.head.bytes)
+		n, err := o.transport.writeSome(q.head.bytes)
 		o.wrote(n)
 		written += n
-		o.queuedBytes -= n
-		o.head.bytes = o.head.bytes[n:]
+		q.bytes -= n
+		q.head.bytes = q.head.bytes[n:]
 		if n > 0 {
-			o.lastWrite = time.Now()
+			q.lastWrite = time.Now()
 		}
 		if err != nil {
 			o.fail()
 			break
 		}
-		if len(o.head.bytes) > 0 || o.transport.unsent() > 0 {
+		if len(q.head.bytes) > 0 || o.transport.unsent() > 0 {
 			break
 		}
-		if o.streaming {
-			o.changed.Broadcast()
+		if q.streaming {
+			q.changed.Broadcast()
 			break
 		}
-		o.head.free()
-		if o.head = (part{}); len(o.queue) == 0 {
-			o.queue = nil
+		q.head.free()
+		if q.head = (part{}); len(q.parts) == 0 {
+			q.parts = nil
 			o.waits.Store(false)
 			break
 		}
-		o.head, o.queue = o.queue[0], o.queue[1:]
-		if o.head.stream != nil {
+		q.head, q.parts = q.parts[0], q.parts[1:]
+		if q.head.stream != nil {
 			o.startStream()
 			break
 		}
@@ -177,20 +190,20 @@ func (o *output) advance() (more bool) {
 
 // waiting returns the bytes that wait. It requires mu.
 func (o *output) waiting() int {
-	if o.failed {
+	if o.failed || o.queued == nil {
 		return 0
 	}
-	return o.queuedBytes + o.transport.unsent()
+	return o.queued.bytes + o.transport.unsent()
 }
 
 // reportQueued reports how the bytes that wait have changed. It requires mu.
 func (o *output) reportQueued() {
-	if o.owner == nil {
+	if o.owner == nil || o.queued == nil {
 		return
 	}
-	if now := o.waiting(); now != o.reportedBytes {
-		o.owner.session.CountOutput(now - o.reportedBytes)
-		o.reportedBytes = now
+	if now := o.waiting(); now != o.queued.reported {
+		o.owner.session.CountOutput(now - o.queued.reported)
+		o.queued.reported = now
 	}
 }
 
@@ -207,7 +220,7 @@ func (o *output) abortOverflow(waiting int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.failed {
-		o.bound.exceeded = waiting
+		o.exceeded = waiting
 		o.fail()
 	}
 }
@@ -215,31 +228,35 @@ func (o *output) abortOverflow(waiting int) {
 // enforceLimit aborts the connection if what is waiting exceeds the limit. It
 // requires mu.
 func (o *output) enforceLimit() {
-	b := &o.bound
+	q := o.queue()
 	waiting := int64(0)
 	if o.waits.Load() {
 		waiting = int64(o.waiting())
 	}
-	reached := func(limit int64) bool { return limit > 0 && waiting >= limit }
-	if o.failed || !reached(b.limit.SoftBytes) {
-		b.softSince = time.Time{}
-		b.stopTimer()
-	} else if b.softSince.IsZero() {
-		b.softSince = time.Now()
+	var limit config.OutputBufferLimit
+	if o.limit != nil {
+		limit = *o.limit
 	}
-	softTimeout := time.Duration(min(b.limit.SoftSeconds, int64(maxTimeout/time.Second))) * time.Second
+	reached := func(limit int64) bool { return limit > 0 && waiting >= limit }
+	if o.failed || !reached(limit.SoftBytes) {
+		q.softSince = time.Time{}
+		q.stopTimer()
+	} else if q.softSince.IsZero() {
+		q.softSince = time.Now()
+	}
+	softTimeout := time.Duration(min(limit.SoftSeconds, int64(maxTimeout/time.Second))) * time.Second
 	switch {
 	case o.failed:
-	case reached(b.limit.HardBytes), !b.softSince.IsZero() && time.Since(b.softSince) >= softTimeout:
-		b.exceeded = int(waiting)
+	case reached(limit.HardBytes), !q.softSince.IsZero() && time.Since(q.softSince) >= softTimeout:
+		o.exceeded = int(waiting)
 		o.fail()
-		b.stopTimer()
-	case !b.softSince.IsZero() && b.softTimer == nil:
+		q.stopTimer()
+	case !q.softSince.IsZero() && q.softTimer == nil:
 		// A client that is silent must be noticed too.
-		b.softTimer = time.AfterFunc(softTimeout-time.Since(b.softSince), func() {
+		q.softTimer = time.AfterFunc(softTimeout-time.Since(q.softSince), func() {
 			o.mu.Lock()
 			defer o.mu.Unlock()
-			b.softTimer = nil
+			q.softTimer = nil
 			o.enforceLimit()
 		})
 	}
@@ -248,18 +265,21 @@ func (o *output) enforceLimit() {
 // maxTimeout replaces every longer timeout, so that a Duration does not overflow.
 const maxTimeout = 100 * 365 * 24 * time.Hour
 
-func (b *outputBound) stopTimer() {
-	if b.softTimer != nil {
-		b.softTimer.Stop()
-		b.softTimer = nil
+func (q *outputQueue) stopTimer() {
+	if q.softTimer != nil {
+		q.softTimer.Stop()
+		q.softTimer = nil
 	}
 }
 
-// lastWriteTime returns when something was last written that had waited.
+// lastWriteTime returns when something was last written that had waited, zero if nothing had.
 func (o *output) lastWriteTime() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.lastWrite
+	if o.queued == nil {
+		return time.Time{}
+	}
+	return o.queued.lastWrite
 }
 
 // overflow returns how many bytes were waiting when they exceeded the limit, or 0
@@ -267,7 +287,7 @@ func (o *output) lastWriteTime() time.Time {
 func (o *output) overflow() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.bound.exceeded
+	return o.exceeded
 }
 
 // drained reports whether everything is sent, or nothing more can be.
@@ -285,16 +305,18 @@ func (o *output) close() {
 		return
 	}
 	o.failed, o.closed = true, true
-	o.bound.stopTimer()
 	o.drop()
 	o.transport.close()
 }
 
 // drop forgets what waits: it is never sent. It requires mu.
 func (o *output) drop() {
-	o.head, o.queue, o.queuedBytes = part{}, nil, 0
-	o.reportQueued()
-	o.changed.Broadcast()
+	if q := o.queued; q != nil {
+		q.head, q.parts, q.bytes = part{}, nil, 0
+		q.stopTimer()
+		o.reportQueued()
+		q.changed.Broadcast()
+	}
 }
 
 // release frees the buffer of the replies.

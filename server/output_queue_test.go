@@ -26,12 +26,12 @@ func TestQueueGrowsInBlocks(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(total*5/4))
 
-			require.Equal(t, total, o.queuedBytes)
+			require.Equal(t, total, o.queued.bytes)
 			for range total / size {
 				want.Write(reply)
 			}
 			var got bytes.Buffer
-			for _, p := range o.queue {
+			for _, p := range o.queued.parts {
 				got.Write(p.bytes)
 			}
 			require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))

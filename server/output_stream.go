@@ -37,7 +37,8 @@ func (o *output) stream(s io.WriterTo) bool {
 		o.sendBlocks(blocks)
 		return !o.failed
 	}
-	o.queue = append(o.queue, part{stream: s})
+	q := o.queue()
+	q.parts = append(q.parts, part{stream: s})
 	if !o.waits.Swap(true) {
 		o.advance()
 	}
@@ -56,8 +57,9 @@ func (o *output) sendBlocks(blocks *resp.Blocks) {
 			resp.FreeBlock(block)
 			o.sent = true
 		default:
-			o.queue = append(o.queue, part{bytes: rest, block: block})
-			o.queuedBytes += len(rest)
+			q := o.queue()
+			q.parts = append(q.parts, part{bytes: rest, block: block})
+			q.bytes += len(rest)
 			o.waits.Store(true)
 		}
 	}
@@ -70,11 +72,8 @@ func (o *output) sendBlocks(blocks *resp.Blocks) {
 
 // startStream makes a goroutine make and send head. It requires mu.
 func (o *output) startStream() {
-	o.streaming = true
-	s := o.head.stream
-	if o.changed.L == nil {
-		o.changed.L = &o.mu
-	}
+	o.queued.streaming = true
+	s := o.queued.head.stream
 	o.owner.server.wg.Go(func() { o.runStream(s) })
 }
 
@@ -84,7 +83,7 @@ func (o *output) runStream(s io.WriterTo) {
 	err := o.writeStream(s)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.streaming = false
+	o.queued.streaming = false
 	if err != nil && !o.failed {
 		o.fail()
 	}
@@ -115,11 +114,12 @@ var errAborted = errors.New("connection aborted")
 func (w streamWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.head.bytes = b
-	w.queuedBytes += len(b)
+	q := w.queued
+	q.head.bytes = b
+	q.bytes += len(b)
 	w.advance()
-	for !w.failed && (len(w.head.bytes) > 0 || w.transport.unsent() > 0) {
-		w.changed.Wait()
+	for !w.failed && (len(q.head.bytes) > 0 || w.transport.unsent() > 0) {
+		q.changed.Wait()
 	}
 	if w.failed {
 		return 0, errAborted

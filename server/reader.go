@@ -98,7 +98,6 @@ type reader struct {
 	examined   int64 // bytes the scan examined, for a test of linear work
 	moved      int64 // bytes copied within or between buffers, for the same test
 	query      queryBuffer
-	buffers    *buffers // shared; nil: none
 	err        error
 }
 

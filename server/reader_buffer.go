@@ -54,6 +54,11 @@ func (r *reader) queryBuffer(running bool) (used, unused int) {
 // memory returns the bytes of the reader's buffer and its slice of arguments.
 func (r *reader) memory() int { return cap(r.buf) + argOverhead*(cap(r.args)+cap(r.earlier)) }
 
+// isIdle reports whether the reader holds no part of anything, in the space that a new one has.
+func (r *reader) isIdle() bool {
+	return len(r.buf) <= minBuffer && r.start == r.end && !r.full && r.err == nil
+}
+
 // release frees what an idle connection does not need: everything without pending
 // input, else what the unfinished command does not use. It invalidates all
 // arguments and the slice that free returned, so it may only be called between two
@@ -74,29 +79,39 @@ func (r *reader) release() {
 const (
 	// maxFree is how many unused buffers of a kind a loop keeps.
 	maxFree = 4 * groupSize
-	// maxLentArgs bounds the slices of arguments that are lent with a buffer.
+	// maxLentArgs bounds their slices of arguments.
 	maxLentArgs = 64
 )
 
 // buffers are what a loop's connections share: those that wait need none.
 type buffers struct {
-	in  []lent
+	in  []*reader
 	out [][]byte // for replies
 }
 
-// A lent is a buffer of a reader, with its slices of arguments.
-type lent struct {
-	buf           *[minBuffer]byte
-	args, earlier [][]byte
+// get returns a reader that holds nothing.
+func (b *buffers) get() *reader {
+	last := len(b.in) - 1
+	if last < 0 {
+		return newReader(defaultLimits())
+	}
+	r := b.in[last]
+	b.in[last], b.in = nil, b.in[:last]
+	return r
 }
 
-func (b *buffers) get() (l lent) {
-	if b == nil || len(b.in) == 0 {
-		return lent{buf: new([minBuffer]byte)}
+// put takes a reader that is idle.
+func (b *buffers) put(r *reader) {
+	if len(b.in) == maxFree {
+		return
 	}
-	last := len(b.in) - 1
-	l, b.in[last], b.in = b.in[last], lent{}, b.in[:last]
-	return l
+	r.start, r.end, r.pos, r.base = 0, 0, 0, 0
+	for _, args := range []*[][]byte{&r.args, &r.earlier} {
+		if cap(*args) > maxLentArgs {
+			*args = nil
+		}
+	}
+	b.in = append(b.in, r)
 }
 
 // getOut returns a buffer for replies, or nil.
@@ -116,26 +131,6 @@ func (b *buffers) putOut(buf []byte) []byte {
 		b.out = append(b.out, buf)
 	}
 	return nil
-}
-
-// lend gives an empty buffer of the usual size to other connections, until free is
-// called. It invalidates what release does.
-func (r *reader) lend() {
-	if len(r.buf) != minBuffer || r.start != r.end || r.full {
-		return
-	}
-	l := lent{buf: (*[minBuffer]byte)(r.buf)}
-	r.buf, r.start, r.end, r.pos, r.base = nil, 0, 0, 0, 0
-	for _, args := range [][][]byte{r.args, r.earlier} {
-		clear(args[:cap(args)]) // they would keep the buffer alive
-	}
-	if cap(r.args) <= maxLentArgs && cap(r.earlier) <= maxLentArgs {
-		l.args, l.earlier = r.args[:0], r.earlier[:0]
-	}
-	r.args, r.earlier = nil, nil
-	if r.buffers != nil && len(r.buffers.in) < maxFree {
-		r.buffers.in = append(r.buffers.in, l)
-	}
 }
 
 // missing returns how many bytes the scan is known to need, at least 1.
@@ -160,14 +155,6 @@ func (r *reader) grown() int {
 
 // resize moves the unread bytes to the front of a new buffer.
 func (r *reader) resize(size int) {
-	if size == minBuffer {
-		l := r.buffers.get()
-		r.move(l.buf[:])
-		if r.args == nil && r.earlier == nil {
-			r.args, r.earlier = l.args, l.earlier
-		}
-		return
-	}
 	r.move(make([]byte, size))
 }
 

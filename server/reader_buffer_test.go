@@ -178,25 +178,29 @@ func TestReaderFreeTwice(t *testing.T) {
 	require.Len(t, r.free(), size)
 }
 
-// TestLend: a buffer is lent only while it holds nothing, and what follows is read as ever.
-func TestLend(t *testing.T) {
-	r := newReader(defaultLimits())
+// TestReaderIsIdle: a reader goes to another connection only while it holds nothing, and reads as a new one.
+func TestReaderIsIdle(t *testing.T) {
+	var b buffers
+	r := b.get()
+	require.True(t, r.isIdle())
 	feed := func(text string) { r.filled(copy(r.free(), text)) }
 	feed("PING\r\nECHO a")
 	_, ok, err := r.next()
 	require.True(t, ok && err == nil)
-	r.lend()
-	require.NotNil(t, r.buf, "a part of a command is there")
+	require.False(t, r.isIdle(), "a part of a command is there")
 	feed("bc\r\n")
 	args, ok, err := r.next()
 	require.True(t, ok && err == nil)
 	require.Equal(t, [][]byte{[]byte("ECHO"), []byte("abc")}, args)
-	r.lend()
-	require.Nil(t, r.buf)
-	require.Equal(t, [][]byte{nil, nil}, args[:2], "they would keep the buffer alive")
-	r.lend()
+	require.True(t, r.isIdle())
+	b.put(r)
+	require.Same(t, r, b.get())
 	feed("*1\r\n$4\r\nPING\r\n")
 	args, ok, err = r.next()
 	require.True(t, ok && err == nil)
 	require.Equal(t, [][]byte{[]byte("PING")}, args)
+	feed("*x\r\n")
+	_, _, err = r.next()
+	require.Error(t, err)
+	require.False(t, r.isIdle(), "its connection ends")
 }

@@ -358,19 +358,19 @@ func TestSoftLimitResets(t *testing.T) {
 	client := &scanty{}
 	o := output{transport: client}
 	defer o.close()
-	o.setLimit(config.OutputBufferLimit{SoftBytes: 100, SoftSeconds: 1 << 40})
+	o.setLimit(&config.OutputBufferLimit{SoftBytes: 100, SoftSeconds: 1 << 40})
 	o.append(make([]byte, 150))
 	require.True(t, o.flush())
-	require.False(t, o.bound.softSince.IsZero())
-	require.NotNil(t, o.bound.softTimer)
+	require.False(t, o.queued.softSince.IsZero())
+	require.NotNil(t, o.queued.softTimer)
 	require.Equal(t, 150, o.waiting())
 	client.room = 49
 	require.False(t, o.resume())
-	require.False(t, o.bound.softSince.IsZero(), "101 bytes are left")
+	require.False(t, o.queued.softSince.IsZero(), "101 bytes are left")
 	client.room = 101
 	require.False(t, o.resume())
-	require.True(t, o.bound.softSince.IsZero())
-	require.Nil(t, o.bound.softTimer)
+	require.True(t, o.queued.softSince.IsZero())
+	require.Nil(t, o.queued.softTimer)
 	require.Zero(t, o.waiting())
 	require.True(t, o.drained())
 	require.Zero(t, o.overflow())
@@ -383,7 +383,7 @@ func TestHardLimitCountsAll(t *testing.T) {
 	client := &scanty{room: 5}
 	o := output{transport: client}
 	defer o.close()
-	o.setLimit(config.OutputBufferLimit{HardBytes: 100})
+	o.setLimit(&config.OutputBufferLimit{HardBytes: 100})
 	o.append(make([]byte, 65))
 	require.True(t, o.flush())
 	client.room = 10
@@ -429,7 +429,7 @@ func TestIdleTimeoutCountsWrites(t *testing.T) {
 	require.True(t, c.idleDeadline().IsZero(), "no timeout")
 	c.limits.idle = 10 * time.Second
 	require.Equal(t, read.Add(10*time.Second), c.idleDeadline())
-	c.out.lastWrite = written
+	c.out.queue().lastWrite = written
 	require.Equal(t, written.Add(10*time.Second), c.idleDeadline())
 	c.life.lastActive = written.Add(time.Second)
 	require.Equal(t, written.Add(11*time.Second), c.idleDeadline())

@@ -49,25 +49,25 @@ func (t *State) Items() int64 { return t.table.items.Load() }
 // Prefixes returns how many prefixes there are in BCAST mode.
 func (t *State) Prefixes() int { return t.prefixes.len() }
 
-// Invalidations returns those of changes that no client makes.
+// Invalidations returns those of changes that no client makes, until MadeBy names one.
 func (t *State) Invalidations() Invalidations { return Invalidations{state: t} }
+
+// MadeBy says which client makes the changes to come.
+func (out *Invalidations) MadeBy(c *Client) { out.client = c }
 
 // A Client is a session's own part. It belongs to the session's goroutine.
 type Client struct {
-	Caching bool          // CLIENT CACHING was the last command, or precedes the transaction
-	Out     Invalidations // of what the session changes
+	Caching bool // CLIENT CACHING was the last command, or precedes the transaction
 
 	state      *State
 	id         int64
 	subscriber *pubsub.Subscriber
-	reader     *reader  // nil until the session first tracks
-	keys       [][]byte // scratch space for those of one command
+	reader     *reader // nil until the session first tracks
 }
 
 // Init must be called first. The id is the session's.
 func (c *Client) Init(t *State, id int64, s *pubsub.Subscriber) {
 	c.state, c.id, c.subscriber = t, id, s
-	c.Out = Invalidations{state: t, client: c}
 }
 
 // A reader stands for a session in the table. It outlives the session without
@@ -75,6 +75,7 @@ func (c *Client) Init(t *State, id int64, s *pubsub.Subscriber) {
 type reader struct {
 	id   int64
 	mode atomic.Pointer[Mode] // nil: CLIENT TRACKING OFF, or the session has ended
+	keys [][]byte             // the session's scratch space for those of one command
 }
 
 func compareReaders(a, b *reader) int { return int(a.id - b.id) }
@@ -206,9 +207,9 @@ func (c *Client) Records() bool {
 
 // Read adds the keys of a command to the table. Their shards must be locked.
 func (c *Client) Read(cmd *commands.Command, args [][]byte) {
-	c.keys = cmd.AppendKeys(c.keys[:0], args)
-	for _, key := range c.keys {
+	c.reader.keys = cmd.AppendKeys(c.reader.keys[:0], args)
+	for _, key := range c.reader.keys {
 		c.state.table.add(key, c.reader)
 	}
-	clear(c.keys)
+	clear(c.reader.keys)
 }
