@@ -52,6 +52,12 @@ export interface Server extends AsyncDisposable {
    * beyond 2^53 lose precision.
    */
   command(...args: readonly (string | number)[]): Promise<Reply>;
+  /**
+   * Runs RL.ALLOW, as command does, and resolves to its reply.
+   *
+   * @param window milliseconds, or as in the command: '1m'
+   */
+  allow(key: string, limit: number, window: number | string, options?: AllowOptions): Promise<Decision>;
   /** Between tests: removes keys, scripts and faults, and lets the clock show the system's time. */
   reset(): Promise<void>;
   /** Ends the server and resolves when its process has ended. May be called more than once. */
@@ -59,6 +65,27 @@ export interface Server extends AsyncDisposable {
 }
 
 export type Reply = string | number | null | Reply[];
+
+export interface AllowOptions {
+  /** How many units the call takes, all or none; 1 by default. 0 takes none and answers for one unit. */
+  cost?: number;
+  /** What stands behind ALGO; LOG by default. */
+  algorithm?: 'LOG' | 'FIXED' | 'COUNTER' | `GCRA ${number}` | `BUCKETS ${number}`;
+}
+
+/** The reply of RL.ALLOW. */
+export interface Decision {
+  /** Units granted: the cost, or 0 when denied. */
+  readonly allowed: number;
+  /** Units, as asked. */
+  readonly limit: number;
+  /** Units that still fit; with GCRA of the burst. */
+  readonly remaining: number;
+  /** Milliseconds until the same call is admitted: 0 when it was, -1 when its cost can never fit. */
+  readonly retryAfterMs: number;
+  /** Milliseconds until the window is empty. */
+  readonly resetAfterMs: number;
+}
 
 /** The server's clock: that of TIME, TTLs, scripts and RL.*; not the one of this process. */
 export interface Clock {

@@ -153,8 +153,11 @@ func requireInReadme(t *testing.T, folder, example string) {
 		folder, example)
 }
 
-// TestFirstTests checks that the first test of each README is one that runs.
+// TestFirstTests checks that the tests that READMEs show are some that run.
 func TestFirstTests(t *testing.T) {
 	requireInReadme(t, "node", "node-test/first.test.js")
 	requireInReadme(t, "java", "junit/src/test/java/example/FirstTest.java")
+	requireInReadme(t, "python", "test_allow.py")
+	requireInReadme(t, "node", "node-test/allow.test.js")
+	requireInReadme(t, "java", "junit/src/test/java/example/AllowTest.java")
 }

@@ -145,7 +145,8 @@ func TestPython(t *testing.T) {
 	typed := filepath.Join(dir, "typed.py")
 	require.NoError(t, os.WriteFile(typed, []byte("import zlimit\n\n"+
 		"def test(zlimit: zlimit.Server) -> None:\n    zlimit.clock.advance(seconds=1)\n    "+
-		"zlimit.faults.inject('loading', times=2)\n"), 0o644))
+		"zlimit.faults.inject('loading', times=2)\n    "+
+		"zlimit.clock.advance(zlimit.allow('k', 1, '1m').retry_after)\n"), 0o644))
 	sources, err := filepath.Abs("../python/src")
 	require.NoError(t, err)
 	runIn(t, dir, filepath.Join(dir, "env", "bin", "vermin"), "--no-tips", "--violations", "-t=3.9-",

@@ -62,6 +62,36 @@ test('frozen', async () => {
   await frozen.close();
 });
 
+test('allow', async () => {
+  const decision = (allowed, limit, remaining, retryAfterMs, resetAfterMs) =>
+    ({ allowed, limit, remaining, retryAfterMs, resetAfterMs });
+  await server.clock.freeze();
+  assert.deepEqual(await server.allow('k', 10, '1m', { cost: 4 }), decision(4, 10, 6, 0, 60_000));
+  await server.clock.advance(10_000);
+  assert.equal((await server.allow('k', 10, 60_000)).allowed, 1);
+  await server.clock.advance(10_000);
+  assert.deepEqual(await server.allow('k', 10, 60_000, { cost: 7 }), decision(0, 10, 5, 40_000, 50_000));
+  assert.deepEqual(await server.allow('k', 10, 60_000, { cost: 0 }), decision(1, 10, 5, 0, 50_000));
+  assert.deepEqual(await server.allow('k', 10, 60_000, { cost: 11 }), decision(0, 10, 5, -1, 50_000));
+  assert.deepEqual(await server.allow('g', 60, '1m', { cost: 2, algorithm: 'GCRA 5' }), decision(2, 60, 3, 0, 2_000));
+});
+
+test('allow refuses', async () => {
+  for (const [args, why] of [
+    [[-1, '1m'], 'ERR limit must not be negative'],
+    [[1, '1 minute'], 'ERR window must be'],
+    [[1, 1.5], 'ERR window must be'],
+    [[1, '1m', { algorithm: 'NOPE' }], "ERR ALGO 'NOPE' is not"],
+  ]) {
+    await assert.rejects(server.allow('k', ...args), (error) =>
+      error instanceof ReplyError && error.message.startsWith(why) && error.stack.includes('control.test.js'));
+  }
+  await assert.rejects(server.allow('k', 1, '1m', { algo: 'FIXED' }), {
+    name: 'TypeError', message: 'allow: there is no option algo; there are cost, algorithm',
+  });
+  assert.equal(await server.command('EXISTS', 'k'), 0);
+});
+
 test('faults', async () => {
   const fault = await server.faults.inject({ kind: 'refuse', text: 'ERR it broke', on: 'SET', times: 2 });
   await assert.rejects(server.command('SET', 'k', 'v'), (error) =>

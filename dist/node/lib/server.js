@@ -43,6 +43,15 @@ class Server {
     return this.#control.send(...args);
   }
 
+  /** Runs RL.ALLOW and resolves to its reply, by name. */
+  async allow(key, limit, window, { cost = 1, algorithm, ...others } = {}) {
+    for (const name of Object.keys(others)) {
+      throw new TypeError(`allow: there is no option ${name}; there are cost, algorithm`);
+    }
+    const options = algorithm === undefined ? [] : ['ALGO', ...algorithm.split(' ')];
+    return decision(await this.command('RL.ALLOW', key, limit, window, 'COST', cost, ...options));
+  }
+
   /** Between tests: removes keys, scripts and faults, and lets the clock show the system's time. */
   async reset() {
     await control((...args) => this.command(...args), 'reset', 'DEBUG', 'RESET');
@@ -88,6 +97,10 @@ async function startServer(options = {}) {
     throw error;
   }
   return server;
+}
+
+function decision([allowed, limit, remaining, retryAfterMs, resetAfterMs]) {
+  return { allowed, limit, remaining, retryAfterMs, resetAfterMs };
 }
 
 // IPv6 addresses stand in brackets in a URL.

@@ -89,6 +89,47 @@ def test_clock_refusals():
         assert clock.now() == NOON
 
 
+def test_allow():
+    second = timedelta(seconds=1)
+    with zlimit.Server() as server:
+        server.clock.freeze()
+        admitted = server.allow("k", 10, "1m", cost=4)
+        assert admitted == zlimit.Decision(4, 10, 6, timedelta(0), 60 * second)
+        assert admitted
+        server.clock.advance(seconds=10)
+        assert server.allow("k", 10, 60 * second).allowed == 1
+        server.clock.advance(seconds=10)
+        denied = server.allow("k", 10, 60 * second, cost=7)
+        assert denied == zlimit.Decision(0, 10, 5, 40 * second, 50 * second)
+        assert not denied
+        assert server.allow("k", 10, "1m", cost=0) == zlimit.Decision(1, 10, 5, timedelta(0), 50 * second)
+        never = server.allow("k", 10, "1m", cost=11)
+        assert never == zlimit.Decision(0, 10, 5, zlimit.NEVER, 50 * second)
+        with pytest.raises(ValueError, match="does not go back"):
+            server.clock.advance(never.retry_after)
+        gcra = server.allow(b"\xff", 60, "1m", cost=2, algorithm="GCRA 5")
+        assert gcra == zlimit.Decision(2, 60, 3, timedelta(0), 2 * second)
+        with pytest.raises(AttributeError):
+            gcra.allowed = 1
+
+
+def test_allow_refusals():
+    with zlimit.Server() as server:
+        for arguments, text in [
+            (dict(limit=-1), "^ERR limit must not be negative"),
+            (dict(algorithm="NOPE"), "^ERR ALGO 'NOPE' is not"),
+            (dict(window="1 minute"), "^ERR window must be"),
+        ]:
+            with pytest.raises(zlimit.ReplyError, match=text):
+                server.allow(**{"key": "k", "limit": 1, "window": "1m", **arguments})
+        with pytest.raises(ValueError, match="whole number of milliseconds: a window of 0.0015 s"):
+            server.allow("k", 1, timedelta(microseconds=1500))
+        for wrong in [60, 1.5, None]:
+            with pytest.raises(TypeError, match=r"timedelta\(seconds=60\) or '60s', not"):
+                server.allow("k", 1, wrong)
+        assert server.execute("EXISTS", "k") == 0
+
+
 def test_faults():
     with zlimit.Server() as server:
         faults = server.faults

@@ -11,13 +11,16 @@ With pytest, the fixtures ``zlimit`` and ``zlimit_server`` do the first line.
 
 from ._binary import UnsupportedPlatformError, find_binary
 from ._clock import Clock
+from ._decision import NEVER, Decision
 from ._faults import ALWAYS, Fault, Faults, Kind
 from ._resp import ReplyError
 from ._server import DebugDisabledError, Server, StartError
 
 __all__ = [
     "ALWAYS",
+    "NEVER",
     "Clock",
+    "Decision",
     "DebugDisabledError",
     "Fault",
     "Faults",

@@ -8,13 +8,15 @@ import subprocess
 import tempfile
 import threading
 from collections import deque
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional, Union
 from urllib.parse import quote
 
 from ._binary import executable, find_binary
-from ._clock import Clock
+from ._clock import MILLISECOND, Clock
+from ._decision import Decision
 from ._faults import Faults
 from ._resp import Argument, Connection, ReplyError, connect
 
@@ -254,6 +256,32 @@ class Server:
                 control.call("AUTH", self._password)
             self._control = control
         return self._control.call(*args)
+
+    def allow(
+        self,
+        key: Union[str, bytes],
+        limit: int,
+        window: Union[timedelta, str],
+        *,
+        cost: int = 1,
+        algorithm: str = "",
+    ) -> Decision:
+        """Run RL.ALLOW as execute does, and return the reply.
+
+        window: a timedelta of whole milliseconds, or as in the command: "1m".
+        cost: how many units the call takes, all or none; 0 takes none and answers for one unit.
+        algorithm: as behind ALGO: "FIXED" or "GCRA 10" for example.
+        """
+        if isinstance(window, timedelta):
+            if window % MILLISECOND:
+                raise ValueError(f"not a whole number of milliseconds: a window of {window.total_seconds():g} s")
+            window = str(window // MILLISECOND)
+        elif not isinstance(window, str):
+            raise TypeError(f"a window of what? timedelta(seconds=60) or '60s', not {window!r}")
+        options = ["ALGO", *algorithm.split()] if algorithm else []
+        reply = self.execute("RL.ALLOW", key, limit, window, "COST", cost, *options)
+        allowed, limit, remaining, retry_after_ms, reset_after_ms = reply
+        return Decision(allowed, limit, remaining, retry_after_ms * MILLISECOND, reset_after_ms * MILLISECOND)
 
     def reset(self) -> None:
         """Remove all keys, scripts, functions and faults, undo CONFIG SET and ACL, and set the clock to the

@@ -78,6 +78,36 @@ public final class Server implements AutoCloseable {
         return Connection.send(host, port, arguments);
     }
 
+    /**
+     * Runs RL.ALLOW for one unit, as {@link #command} does, and returns its reply.
+     *
+     * @param window whole milliseconds
+     * @throws ReplyException if the reply is an error
+     */
+    public Decision allow(String key, long limit, Duration window) {
+        return allow(key, limit, window, 1);
+    }
+
+    /** Runs RL.ALLOW for so many units, all or none; 0 takes none and answers for one. */
+    public Decision allow(String key, long limit, Duration window, long cost) {
+        return allow(key, limit, window, cost, List.of());
+    }
+
+    /** Runs RL.ALLOW with what stands behind ALGO: {@code "FIXED"} or {@code "GCRA 10"} for example. */
+    public Decision allow(String key, long limit, Duration window, long cost, String algorithm) {
+        return allow(key, limit, window, cost, List.of(("ALGO " + algorithm).split(" ")));
+    }
+
+    private Decision allow(String key, long limit, Duration window, long cost, List<String> options) {
+        if (window.getNano() % 1_000_000 != 0) {
+            throw new IllegalArgumentException("allow: " + window + " is not a whole number of milliseconds");
+        }
+        List<String> all = new ArrayList<>(List.of("RL.ALLOW", key, Long.toString(limit),
+                Long.toString(window.toMillis()), "COST", Long.toString(cost)));
+        all.addAll(options);
+        return Decision.of((List<?>) command(all.toArray(String[]::new)));
+    }
+
     /** Between tests: removes keys, scripts and faults, and lets the clock show the system's time. */
     public void reset() {
         debug("reset", List.of("RESET"));

@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** The clock and faults. */
 @ZlimitServer(at = "2030-01-01T00:00:00.007Z")
@@ -65,6 +66,43 @@ class ControlTest {
         clock.advance(1);
         assertEquals(NOW.toEpochMilli() + 1, zoned.millis());
         assertEquals("2030-01-01T01:00:00.008+01:00[Europe/Zurich]", zoned.instant().atZone(zoned.getZone()).toString());
+    }
+
+    private static Decision decision(long allowed, long limit, long remaining, long retryAfterMs, long resetAfterMs) {
+        return new Decision(allowed, limit, remaining, Duration.ofMillis(retryAfterMs), Duration.ofMillis(resetAfterMs));
+    }
+
+    @Test
+    void allow() {
+        Duration minute = Duration.ofMinutes(1);
+        Decision admitted = server.allow("k", 10, minute, 4);
+        assertEquals(decision(4, 10, 6, 0, 60_000), admitted);
+        assertTrue(admitted.ok());
+        clock.advance(10_000);
+        assertEquals(1, server.allow("k", 10, minute).allowed());
+        clock.advance(10_000);
+        Decision denied = server.allow("k", 10, minute, 7);
+        assertEquals(decision(0, 10, 5, 40_000, 50_000), denied);
+        assertFalse(denied.ok());
+        assertEquals(decision(1, 10, 5, 0, 50_000), server.allow("k", 10, minute, 0));
+        Decision never = server.allow("k", 10, minute, 11);
+        assertEquals(new Decision(0, 10, 5, Decision.NEVER, Duration.ofSeconds(50)), never);
+        assertThrows(IllegalArgumentException.class, () -> clock.advance(never.retryAfter()));
+        assertEquals(decision(2, 60, 3, 0, 2_000), server.allow("g", 60, minute, 2, "GCRA 5"));
+    }
+
+    @Test
+    void allowRefuses() {
+        Duration minute = Duration.ofMinutes(1);
+        for (Map.Entry<String, Executable> each : Map.<String, Executable>of(
+                "ERR limit must not be negative", () -> server.allow("k", -1, minute),
+                "ERR window must be", () -> server.allow("k", 1, Duration.ofMillis(-1)),
+                "ERR ALGO 'NOPE' is not", () -> server.allow("k", 1, minute, 1, "NOPE")).entrySet()) {
+            String message = assertThrows(ReplyException.class, each.getValue()).getMessage();
+            assertTrue(message.startsWith(each.getKey()), message);
+        }
+        assertThrows(IllegalArgumentException.class, () -> server.allow("k", 1, Duration.ofNanos(1_500_000)));
+        assertEquals(0L, server.command("EXISTS", "k"));
     }
 
     @Test
