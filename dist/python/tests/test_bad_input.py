@@ -80,6 +80,17 @@ def test_killed_connections(traces):
     traces.require_none()
 
 
+def test_no_reply_in_time(traces):
+    with zlimit.Server() as server:
+        server.faults.inject("mute", on="RL.ALLOW")
+        server._control._socket.settimeout(0.01)
+        with pytest.raises(OSError, match="timed out"):
+            server.allow("k", 3, "1m")
+        server.reset()
+        assert server.allow("k", 3, "1m")
+    traces.require_none()
+
+
 def test_unsupported_platform(monkeypatch, tmp_path):
     monkeypatch.delenv("ZLIMIT_SERVER", raising=False)
     monkeypatch.setattr(_binary, "__file__", str(tmp_path / "_binary.py"))

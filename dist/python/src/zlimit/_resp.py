@@ -26,8 +26,10 @@ class Connection:
         self._socket.close()
 
     def ended(self) -> bool:
-        """Report whether the server has closed the connection, as CLIENT KILL of a test does."""
+        """Report whether the connection is closed: by call, or by the server, as CLIENT KILL of a test does."""
         with self._lock:
+            if self._socket.fileno() < 0:
+                return True
             timeout = self._socket.gettimeout()
             self._socket.setblocking(False)
             try:
@@ -44,8 +46,12 @@ class Connection:
         words = [a if isinstance(a, bytes) else str(a).encode() for a in args]
         command = b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
         with self._lock:
-            self._socket.sendall(command)
-            reply = self._reply()
+            try:
+                self._socket.sendall(command)
+                reply = self._reply()
+            except BaseException:
+                self.close()  # a late reply would answer the next command
+                raise
         if isinstance(reply, ReplyError):
             raise reply
         return reply
