@@ -26,7 +26,7 @@ class Connection:
         self._socket.close()
 
     def ended(self) -> bool:
-        """Report whether the connection is closed: by call, or by the server, as CLIENT KILL of a test does."""
+        """Report whether call or the server has closed the connection, as CLIENT KILL of a test does."""
         with self._lock:
             if self._socket.fileno() < 0:
                 return True

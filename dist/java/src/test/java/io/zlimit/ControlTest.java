@@ -69,7 +69,8 @@ class ControlTest {
     }
 
     private static Decision decision(long allowed, long limit, long remaining, long retryAfterMs, long resetAfterMs) {
-        return new Decision(allowed, limit, remaining, Duration.ofMillis(retryAfterMs), Duration.ofMillis(resetAfterMs));
+        return new Decision(
+                allowed, limit, remaining, Duration.ofMillis(retryAfterMs), Duration.ofMillis(resetAfterMs));
     }
 
     @Test
