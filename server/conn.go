@@ -500,6 +500,9 @@ func (c *conn) updateLimits() {
 		if c.limits.idle == 0 {
 			c.life.lastActive = time.Now() // not maintained without a timeout
 		}
+		if l.idle < c.limits.idle && !c.seat.draining {
+			c.life.stop() // it would be too late
+		}
 		c.limits = l
 		if c.in != nil {
 			c.in.setLimits(l.reader(c.session.Authenticated()))

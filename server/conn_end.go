@@ -150,7 +150,12 @@ func (c *conn) end(graceful bool) {
 // finish waits until everything is sent, as long as the client makes progress, and closes the connection so
 // that it arrives: closing with input unread would be a reset, after which systems drop replies on their way.
 func (c *conn) finish() {
-	if !c.out.drained() {
+	err := errUnsent
+	if c.out.drained() {
+		err = c.transport.closeWrite()
+	}
+	switch {
+	case errors.Is(err, errUnsent):
 		since := c.life.began
 		if last := c.out.lastWriteTime(); last.After(since) {
 			since = last
@@ -161,8 +166,7 @@ func (c *conn) finish() {
 			c.close()
 		}
 		return
-	}
-	if c.transport.closeWrite() != nil {
+	case err != nil:
 		c.close()
 		return
 	}

@@ -38,7 +38,9 @@ func newFed(nc net.Conn) *fed {
 func (f *fed) attach(l *loop, token int32) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ready = l.memory(token)
+	if f.ready = l.memory(token); f.closed { // shutdown had nobody to tell
+		f.ready()
+	}
 	go f.read()
 	go f.write()
 	return nil

@@ -35,6 +35,22 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
+// TestKeepAliveAtRunTime: a connection that is idle follows CONFIG SET.
+func TestKeepAliveAtRunTime(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, Options{Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true})
+	requirePong(t, s.Addr())
+	for _, seconds := range []int{9, 0} {
+		_, err := s.Do(t.Context(), "CONFIG", "SET", "tcp-keepalive", seconds)
+		require.NoError(t, err)
+		await(t, "it is not set", func() bool {
+			on := sockopt(t, firstConn(s), syscall.SOL_SOCKET, syscall.SO_KEEPALIVE)
+			idle := sockopt(t, firstConn(s), syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE)
+			return on == min(seconds, 1) && idle == 9
+		})
+	}
+}
+
 func TestKeepAliveDefault(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, Options{Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true})

@@ -169,6 +169,41 @@ func TestConfigSetBindToAllAddresses(t *testing.T) {
 	requireAnswers(t, hosts[1]+":"+port)
 }
 
+// TestRebindUnderLoad: while addresses come and go, clients of all of them work on, and new ones are admitted
+// at the address that stays.
+func TestRebindUnderLoad(t *testing.T) {
+	t.Parallel()
+	hosts := [2]string{ownHost(t), ownHost(t)}
+	srv, _, _ := serveWith(t, config.New(), "--bind", hosts[0], "--io-loops", "2")
+	control := connect(t, srv)
+	port := portOf(t, control)
+	work := func(address string) (stop func()) {
+		nc, err := net.Dial("tcp", address)
+		require.NoError(t, err)
+		t.Cleanup(func() { nc.Close() })
+		w := newWire(nc)
+		require.Equal(t, "+PONG", w.call(t, "PING")) // it is admitted
+		return meanwhile(t, func() error { return w.exchange("PING\r\nINCR n\r\n") })
+	}
+	stays := net.JoinHostPort(hosts[0], port)
+	stops := []func(){work(stays), meanwhile(t, func() error {
+		nc, err := net.Dial("tcp", stays)
+		if err != nil {
+			return err
+		}
+		defer nc.Close()
+		return newWire(nc).exchange("PING\r\n")
+	})}
+	for range 20 {
+		require.Equal(t, "+OK", control.call(t, "CONFIG", "SET", "bind", hosts[0]+" "+hosts[1]))
+		stops = append(stops, work(net.JoinHostPort(hosts[1], port)))
+		require.Equal(t, "+OK", control.call(t, "CONFIG", "SET", "bind", hosts[0]))
+	}
+	for _, stop := range stops {
+		stop()
+	}
+}
+
 // TestConfigSetPortDuringShutdown requires that no listener stays open.
 func TestConfigSetPortDuringShutdown(t *testing.T) {
 	t.Parallel()

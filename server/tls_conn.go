@@ -146,8 +146,12 @@ func (t *tlsConn) close()                            { t.wire.transport.close() 
 // closeWrite tells the client that nothing more comes, and closes the sending side.
 func (t *tlsConn) closeWrite() error {
 	_ = t.CloseWrite() // the end of the stream says the same
-	if _, err := t.wire.drain(); err != nil {
+	left, err := t.wire.drain()
+	switch {
+	case err != nil:
 		return err
+	case left > 0:
+		return errUnsent
 	}
 	return t.wire.transport.closeWrite()
 }

@@ -22,13 +22,16 @@ type transport interface {
 	hasUnread() bool
 	// attach makes a loop's poller report events.
 	attach(l *loop, token int32) error
-	// closeWrite closes the sending side.
+	// closeWrite closes the sending side. If what says so to the client is to be sent first and is not
+	// accepted yet, it returns errUnsent, and is to be called again.
 	closeWrite() error
 	// shutdown ends both directions. What has arrived is not read. Any goroutine may call it.
 	shutdown()
 	// close is called once.
 	close()
 }
+
+var errUnsent = errors.New("something is to be sent first")
 
 // feedsAll makes every transport a fed, as on systems whose poller is not known here. Tests set it.
 var feedsAll bool

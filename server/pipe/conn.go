@@ -46,7 +46,7 @@ func (c *Conn) HasUnread() bool {
 	return len(c.in.buf) > 0
 }
 
-// Notify makes c call ready whenever more can be read, or written, or the other end is
+// Notify makes c call ready whenever more can be read, or written, or either end is
 // closed. ready must not block, nor use c.
 func (c *Conn) Notify(ready func()) {
 	c.in.notify(&c.in.readable, ready)
@@ -191,7 +191,7 @@ func (s *stream) closeRead() {
 	defer s.mu.Unlock()
 	s.readClosed = true
 	s.buf = nil
-	s.changedFor(s.writable)
+	s.changedFor(s.readable, s.writable)
 }
 
 // A deadline ends waits.

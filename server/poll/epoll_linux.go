@@ -2,6 +2,7 @@ package poll
 
 import (
 	"os"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -14,7 +15,6 @@ const maxEvents = 256
 // which waits on it blocks no thread; docs/adr/0002 has the figures.
 type Epoll struct {
 	fd      uintptr
-	wake    int // an eventfd
 	file    *os.File
 	raw     syscall.RawConn
 	check   func(fd uintptr) bool // once, bound once
@@ -22,9 +22,16 @@ type Epoll struct {
 	events  [maxEvents]syscall.EpollEvent
 	n       int
 	taken   []Event
+
+	mu   sync.Mutex
+	wake int // protected by mu: an eventfd; -1: there is none
 }
 
 const edgeTriggered = 1 << 31 // EPOLLET, which package syscall has as a negative number
+
+// endedOrUrgent are the events after which a read that returns less than it might is not the last. Urgent
+// data ends a read.
+const endedOrUrgent = syscall.EPOLLRDHUP | syscall.EPOLLHUP | syscall.EPOLLERR | syscall.EPOLLPRI
 
 // wakeToken is the eventfd's.
 const wakeToken = -1
@@ -68,7 +75,8 @@ func (p *Epoll) open() error {
 // Add makes the poller report events of a descriptor, which must not block, until it is closed.
 func (p *Epoll) Add(fd int, token int32) error {
 	ev := syscall.EpollEvent{
-		Events: syscall.EPOLLIN | syscall.EPOLLOUT | syscall.EPOLLRDHUP | edgeTriggered, Fd: token,
+		Events: syscall.EPOLLIN | syscall.EPOLLOUT | syscall.EPOLLRDHUP | syscall.EPOLLPRI | edgeTriggered,
+		Fd:     token,
 	}
 	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(int(p.fd), syscall.EPOLL_CTL_ADD, fd, &ev))
 }
@@ -121,7 +129,7 @@ func (p *Epoll) take() []Event {
 		p.taken = append(p.taken, Event{
 			Token:    ev.Fd,
 			Readable: ev.Events&^syscall.EPOLLOUT != 0,
-			Ended:    ev.Events&(syscall.EPOLLRDHUP|syscall.EPOLLHUP|syscall.EPOLLERR) != 0,
+			Ended:    ev.Events&endedOrUrgent != 0,
 		})
 	}
 	return p.taken
@@ -129,6 +137,11 @@ func (p *Epoll) take() []Event {
 
 // Wake implements Poller. The eventfd's counter is never read: each write is an event.
 func (p *Epoll) Wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wake < 0 {
+		return
+	}
 	one := [8]byte{1}
 	_, _ = syscall.Write(p.wake, one[:]) // it is full after more writes than ever are
 }
@@ -138,7 +151,10 @@ func (p *Epoll) Close() {
 	if p.file != nil {
 		p.file.Close()
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.wake >= 0 {
 		_ = syscall.Close(p.wake)
+		p.wake = -1
 	}
 }

@@ -81,3 +81,20 @@ func TestCloseReleases(t *testing.T) {
 	}
 	require.Equal(t, before, open())
 }
+
+// TestWakeAfterClose: a late wake-up does not write to what has the descriptor's number by then.
+func TestWakeAfterClose(t *testing.T) {
+	p, err := NewEpoll()
+	require.NoError(t, err)
+	number := p.wake
+	p.Close()
+	for near := -1; near <= number; { // all numbers up to this one are taken
+		var far int
+		near, far = socketPair(t)
+		p.Wake()
+		for _, fd := range []int{near, far} {
+			_, err := syscall.Read(fd, make([]byte, 8))
+			require.ErrorIs(t, err, syscall.EAGAIN, "descriptor %d", fd)
+		}
+	}
+}

@@ -9,7 +9,7 @@ package poll
 type Event struct {
 	Token    int32 // the connection's, as it was added
 	Readable bool  // something has arrived, or the end of the stream
-	Ended    bool  // the end of the stream may be behind what has arrived
+	Ended    bool  // more, or the end of the stream, may be behind what a read returns
 }
 
 // A Poller belongs to one goroutine at a time, except for Wake.
@@ -21,7 +21,7 @@ type Poller interface {
 	// Pass is Wait, but lets the scheduler look at all other descriptors of the process first. It does so by
 	// itself only when no goroutine can run.
 	Pass() []Event
-	// Wake makes the present or the next Wait return. Any goroutine may call it.
+	// Wake makes the present or the next Wait return. Any goroutine may call it, also after Close.
 	Wake()
 	// Close releases what the system has given.
 	Close()
