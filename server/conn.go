@@ -283,7 +283,7 @@ func (c *conn) filled(n int) {
 	c.progress.fresh = true
 	c.loop.takesWork().CountRead(n)
 	c.session.Heard()
-	if c.limits.idle > 0 {
+	if c.limits.idle > 0 || c.seat.draining {
 		c.life.lastActive = time.Now()
 	}
 }

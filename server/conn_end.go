@@ -26,7 +26,7 @@ var errShuttingDown = errors.New("server is shutting down")
 // life is when a connection's client was last heard of, and how it ends.
 type life struct {
 	remote, local string
-	lastActive    time.Time   // when bytes last arrived, if there is a timeout
+	lastActive    time.Time   // when bytes last arrived, if there is a timeout or it drains
 	began         time.Time   // when the phase began, or draining
 	left          int         // bytes that a connection that drains may still answer; negative: unknown
 	heard         bool        // a silent connection's client has sent something
@@ -98,7 +98,8 @@ func (c *conn) shutDown() {
 func (c *conn) drain() {
 	c.life.stop()
 	c.seat.draining, c.seat.unread = true, true
-	c.life.began, c.life.left = time.Now(), -1
+	now := time.Now()
+	c.life.began, c.life.lastActive, c.life.left = now, now, -1
 	switch t := c.carrier.(type) {
 	case *socket:
 		c.life.left = t.receiveBuffer()
@@ -111,8 +112,11 @@ func (c *conn) drain() {
 func (c *conn) drained(n int) bool {
 	_, isFed := c.carrier.(*fed)
 	switch {
+	case n == 0 && isFed && time.Since(c.life.lastActive) < quietPeriod:
+		c.life.after(quietPeriod, c.wake)
+		return false
 	case n == 0:
-		return !isFed || time.Since(c.life.began) >= quietPeriod
+		return true
 	case c.life.left < 0:
 		return time.Since(c.life.began) >= drainTimeout
 	}
