@@ -106,7 +106,7 @@ func (m *calls) close(monotonicUs int64) {
 // slow logs a call that has ended.
 func (m *calls) slow(cmd *commands.Command, args [][]byte, us int64) {
 	redacted := m.session.ctx.Redacted
-	m.session.engine.slow.call(cmd, us, func() slowlog.Entry { return m.entry(slowlog.Args(args, redacted)) })
+	m.session.engine.slow.call(cmd, us, func() slowlog.Entry { return m.session.slowEntry(slowlog.Args(args, redacted)) })
 }
 
 // measure calls a command and leaves it open, or reads the clock at once if that

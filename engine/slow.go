@@ -142,9 +142,9 @@ func (e *Engine) scriptCallTime(c *commands.Ctx, us int64, sampled bool) {
 	})
 }
 
-// entry returns an entry about a call of the session.
-func (m *calls) entry(args []string) slowlog.Entry {
-	return slowlog.Entry{Args: args, Addr: m.session.peer.Addr, Name: m.session.shown.view().name}
+// slowEntry returns an entry about a call of the session. Any goroutine may call it.
+func (s *Session) slowEntry(args []string) slowlog.Entry {
+	return slowlog.Entry{Args: args, Addr: s.peer.Addr, Name: s.shown.view().name}
 }
 
 // A blockedCall is a call that waits. It is logged when it was served, with the time that
@@ -206,5 +206,5 @@ func (b *Blocked) log(us int64) {
 	if b.call.args == nil || b.cmd.Is(commands.SkipSlowlog) {
 		return
 	}
-	b.session.engine.slow.logCall(us, func() slowlog.Entry { return b.session.calls.entry(b.call.args) })
+	b.session.engine.slow.logCall(us, func() slowlog.Entry { return b.session.slowEntry(b.call.args) })
 }
