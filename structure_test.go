@@ -21,12 +21,12 @@ var bounds = []struct {
 	bound     int
 	aim       int
 }{
-	{"engine", "fields of Session", 19, 20},
+	{"engine", "fields of Session", 18, 20},
 	{"engine", "fields of Engine", 20, 20},
 	{"commands", "fields of Ctx", 20, 20},
 	{"server", "fields of Server", 20, 20},
 	{"server", "fields of conn", 15, 20},
-	{"server", "fields of output", 16, 20},
+	{"server", "fields of output", 11, 20},
 	{"persist/aof", "fields of Log", 19, 20},
 	{"engine/durable", "fields of Storage", 20, 20},
 	{"engine/durable", "fields of Options", 20, 20},

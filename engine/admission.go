@@ -72,7 +72,7 @@ func (s *Session) conditions(cmd *commands.Command) (c condition) {
 	if e.storage.Failing() {
 		c |= diskFails
 	}
-	if s.req.rules != nil {
+	if s.work.req.rules != nil {
 		c |= hasRole
 	}
 	if s.inbox.subscribed && s.answers.proto == resp.RESP2 {
@@ -92,8 +92,8 @@ func (s *Session) conditions(cmd *commands.Command) (c condition) {
 
 // admit returns the error reply for a known command that may not run now, or resp.None.
 func (s *Session) admit(cmd *commands.Command, args [][]byte) resp.Value {
-	s.req.rules = s.engine.repl.rules.Load()
-	s.ctx.Mode.Set(commands.OutOfMemory, false)
+	s.work.req.rules = s.engine.repl.rules.Load()
+	s.work.ctx.Mode.Set(commands.OutOfMemory, false)
 	hold := s.conditions(cmd)
 	if hold == 0 {
 		return resp.None
@@ -131,9 +131,9 @@ func refuseWithoutMemory(s *Session, cmd *commands.Command, args [][]byte) resp.
 	exhausted := false
 	if s.engine.room.Exceeded() {
 		s.EndCall() // the command before does not make room
-		exhausted = !s.engine.room.Make(&s.rec.group)
+		exhausted = !s.engine.room.Make(&s.work.rec.group)
 	}
-	s.ctx.Mode.Set(commands.OutOfMemory, exhausted)
+	s.work.ctx.Mode.Set(commands.OutOfMemory, exhausted)
 	switch {
 	case !exhausted:
 		return resp.None
@@ -146,13 +146,13 @@ func refuseWithoutMemory(s *Session, cmd *commands.Command, args [][]byte) resp.
 
 func refuseByRole(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
 	if s.tx.anyRuns(cmd, args, (*commands.Command).DeclaresWrite) {
-		return s.engine.denyWrites(s.req.rules)
+		return s.engine.denyWrites(s.work.req.rules)
 	}
 	return resp.None
 }
 
 func refuseWithoutMaster(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
-	if s.req.rules.NeedsMaster && s.tx.anyRuns(cmd, args, (*commands.Command).NeedsMaster) &&
+	if s.work.req.rules.NeedsMaster && s.tx.anyRuns(cmd, args, (*commands.Command).NeedsMaster) &&
 		!s.engine.masterIsUp() {
 		return errMasterDown
 	}

@@ -30,15 +30,17 @@ func (a *arrivals) runEarlierFirst(shards store.ShardSet, cmd *commands.Command,
 	if watched {
 		a.findWatchers(shards, cmd, args)
 	} else {
-		s.engine.broker.Receivers(args[1], func(o any) { s.affected = append(s.affected, o.(*Session)) })
+		s.engine.broker.Receivers(args[1], func(o any) {
+			s.work.affected = append(s.work.affected, o.(*Session))
+		})
 	}
-	for _, o := range s.affected {
+	for _, o := range s.work.affected {
 		if !a.letRun(o) {
 			break
 		}
 	}
-	clear(s.affected)
-	s.affected = s.affected[:0]
+	clear(s.work.affected)
+	s.work.affected = s.work.affected[:0]
 }
 
 // letRun waits until another session has run what arrived before the command under
@@ -64,7 +66,7 @@ func (a *arrivals) findWatchers(shards store.ShardSet, cmd *commands.Command, ar
 		return
 	}
 	defer e.store.Unlock(locked)
-	found := func(w *store.Watch) { s.affected = append(s.affected, w.Owner.(*Session)) }
+	found := func(w *store.Watch) { s.work.affected = append(s.work.affected, w.Owner.(*Session)) }
 	beside := locked &^ shards
 	if e.store.WaitedKeys() > 0 { // serving a session may change a key in the shards of the command's own
 		beside = locked
@@ -74,7 +76,7 @@ func (a *arrivals) findWatchers(shards store.ShardSet, cmd *commands.Command, ar
 	s.tx.anyRuns(cmd, args, func(cmd *commands.Command, args [][]byte) bool {
 		for _, key := range cmd.AppendKeys(keys[:0], args) {
 			if store.ShardOf(key)&locked != 0 { // a script that there is not locks none, and changes nothing
-				e.store.WatchersOf(s.ctx.DBIndex, key, found)
+				e.store.WatchersOf(s.work.ctx.DBIndex, key, found)
 			}
 		}
 		return false

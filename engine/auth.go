@@ -54,7 +54,8 @@ func (a *account) login(name, password string) resp.Value {
 			e.options.Log.Warn("many logins from an address fail: further ones are slowed",
 				"addr", s.peer.Addr)
 		}
-		a.logDenial(acl.Denial{Reason: acl.DeniedAuth, Object: string(s.ctx.Args[0])}, acl.Toplevel, name)
+		d := acl.Denial{Reason: acl.DeniedAuth, Object: string(s.work.ctx.Args[0])}
+		a.logDenial(d, acl.Toplevel, name)
 		return errWrongPass
 	}
 	e.accounts.Logins.Succeeded(s.peer.Network, e.clock.MonotonicUs())
@@ -70,11 +71,11 @@ const maxLoginWaitUs = 5_000_000
 func (a *account) postpones(cmd *commands.Command, args [][]byte) bool {
 	s := a.session
 	after := s.engine.options.After
-	if !cmd.Is(commands.LogsIn) || after == nil || s.req.resumed || s.tx.open || !givesPassword(args) {
+	if !cmd.Is(commands.LogsIn) || after == nil || s.work.req.resumed || s.tx.open || !givesPassword(args) {
 		return false
 	}
 	waitUs := a.reserveLogin(maxLoginWaitUs)
-	if s.req.admitted = waitUs <= maxLoginWaitUs; waitUs <= 0 || !s.req.admitted {
+	if s.work.req.admitted = waitUs <= maxLoginWaitUs; waitUs <= 0 || !s.work.req.admitted {
 		return false
 	}
 	b := s.postpone(&postponedCommand{}, args)
@@ -95,8 +96,8 @@ func givesPassword(args [][]byte) bool {
 
 // admitsLogin reports whether a login may compare the password now.
 func (a *account) admitsLogin() bool {
-	if a.session.req.admitted {
-		a.session.req.admitted = false
+	if a.session.work.req.admitted {
+		a.session.work.req.admitted = false
 		return true
 	}
 	return a.reserveLogin(0) <= 0
@@ -190,7 +191,7 @@ func (a *account) loginFrom(name, password string) error {
 		if name == "" {
 			name = acl.DefaultName
 		}
-		a.session.ctx.Args = [][]byte{[]byte("AUTH")}
+		a.session.work.ctx.Args = [][]byte{[]byte("AUTH")}
 		switch reply := a.login(name, password); {
 		case reply.Str() == errManyLogins.Str():
 			return ErrManyLogins

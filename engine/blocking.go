@@ -162,13 +162,13 @@ func (b *Blocked) end(reply resp.Value) {
 // block makes the session wait. The shards of the command that found no key are
 // still locked, so no push can come between.
 func (s *Session) block(w *commands.Wait, args [][]byte) {
-	b := &Blocked{session: s, cmd: s.ctx.Cmd, wait: w, silent: s.answers.quiet()}
-	b.awaited, s.req.awaited = s.req.awaited, nil
+	b := &Blocked{session: s, cmd: s.work.ctx.Cmd, wait: w, silent: s.answers.quiet()}
+	b.awaited, s.work.req.awaited = s.work.req.awaited, nil
 	b.waiter.Owner = b
-	b.call = s.calls.suspend(args)
+	b.call = s.work.calls.suspend(args)
 	b.show()
 	if b.awaited == nil {
-		s.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
+		s.work.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
 		return
 	}
 	go b.await()
@@ -281,8 +281,8 @@ type future struct {
 func (s *Session) Await(
 	timeoutMs int64, run func(over <-chan struct{}) resp.Value, timedOut func() resp.Value,
 ) resp.Value {
-	s.req.awaited = &future{run: run, timedOut: timedOut, over: make(chan struct{})}
-	s.ctx.Waiting = &commands.Wait{TimeoutMs: timeoutMs}
+	s.work.req.awaited = &future{run: run, timedOut: timedOut, over: make(chan struct{})}
+	s.work.ctx.Waiting = &commands.Wait{TimeoutMs: timeoutMs}
 	return resp.None
 }
 
@@ -348,7 +348,7 @@ func (k keyspace) serve(shards store.ShardSet) {
 
 func (k keyspace) serveKey(ready store.ReadyKey) {
 	s := k.session
-	e, c := s.engine, &s.ctx
+	e, c := s.engine, &s.work.ctx
 	db, key := e.store.DB(ready.DB), []byte(ready.Key)
 	for w := range e.store.Waiters(ready) {
 		n := db.Find(key, c.NowMs)
@@ -360,7 +360,7 @@ func (k keyspace) serveKey(ready store.ReadyKey) {
 			continue
 		}
 		// Its session does nothing meanwhile, so its Ctx can be used.
-		own := &b.session.ctx
+		own := &b.session.work.ctx
 		settings := own.Settings
 		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
 		s.engine.preserveFor(b.wait, db, key)
@@ -370,12 +370,12 @@ func (k keyspace) serveKey(ready store.ReadyKey) {
 			group.SetEvent(own.Cmd.ChangeEvent())
 		}
 		own.Env.Record(group)
-		s.rec.invalidate()
+		s.work.rec.invalidate()
 		s.EndCall()
 		b.reply = b.take(own, n)
-		s.rec.invalidateServed(b.session, ready)
+		s.work.rec.invalidateServed(b.session, ready)
 		own.Env.Record(nil)
 		own.Settings = settings
-		s.req.served = append(s.req.served, b)
+		s.work.req.served = append(s.work.req.served, b)
 	}
 }

@@ -156,7 +156,7 @@ func (k keyspace) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 		s.tx.orphanWatch()
 	}
 	k.begin()
-	s.req.locked = false
+	s.work.req.locked = false
 	defer k.end(0)
-	return s.calls.measure(cmd, args)
+	return s.work.calls.measure(cmd, args)
 }

@@ -86,7 +86,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 		}
 		return resp.Error("ERR " + err.Error())
 	}
-	if !caller(c).req.locked { // otherwise the next Tick does it
+	if !caller(c).work.req.locked { // otherwise the next Tick does it
 		e.room.CountPrefixes()
 	}
 	return resp.OK
@@ -95,7 +95,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 // CONFIG RESETSTAT
 func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	c.Store.ResetStats()
-	caller(c).calls.flush()
+	caller(c).work.calls.flush()
 	e.stats.Reset()
 	e.accounts.Log.ResetCounts()
 	e.observers.doctor.ResetTotals()

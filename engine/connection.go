@@ -94,7 +94,7 @@ func reset(c *commands.Ctx) resp.Value {
 	s.tx.end()
 	s.tx.endWatch()
 	s.inbox.unsubscribe()
-	s.rec.track(nil)
+	s.work.rec.track(nil)
 	s.seen.unmonitor()
 	s.answers.proto = resp.RESP2
 	if s.answers.mode != replySkip { // CLIENT REPLY SKIP skips RESET's reply, too

@@ -21,9 +21,9 @@ func (e *Engine) Top(q rl.TopQuery) (report rl.TopReport, sampling uint32) {
 // setTracer makes the handlers record decisions, or not.
 func (w *watching) setTracer(on bool) {
 	s := w.session
-	s.calls.limits.Tracer = nil
+	s.work.calls.limits.Tracer = nil
 	if on {
-		s.calls.limits.Tracer = &s.engine.observers.traces
+		s.work.calls.limits.Tracer = &s.engine.observers.traces
 	}
 }
 
@@ -33,9 +33,9 @@ func (w *watching) observe() {
 	if w.observer == nil {
 		w.observer = s.engine.observers.doctor.NewClient(s.id, s.shown.label)
 	}
-	s.ctx.Env.ObserveBy(nil)
+	s.work.ctx.Env.ObserveBy(nil)
 	if w.observer.Begin() {
-		s.ctx.Env.ObserveBy(w.observer)
+		s.work.ctx.Env.ObserveBy(w.observer)
 	}
 }
 

@@ -27,7 +27,7 @@ func (keyspace) refuseQueued(*commands.Command, [][]byte) resp.Value { return re
 
 func (k keyspace) finish(reply resp.Value) resp.Value {
 	s := k.session
-	if !s.req.postponed { // else what CLIENT REPLY SKIP is for is still to come
+	if !s.work.req.postponed { // else what CLIENT REPLY SKIP is for is still to come
 		reply = s.answers.bound(s.answers.apply(reply))
 	}
 	if len(s.inbox.waiting) > 0 {
@@ -52,7 +52,7 @@ func (k keyspace) execute(cmd *commands.Command, args [][]byte) resp.Value {
 		shards |= s.tx.shards()
 	}
 	reply := k.executeIn(shards, cmd, args)
-	if reply.IsError() && s.ctx.Full != nil {
+	if reply.IsError() && s.work.ctx.Full != nil {
 		return k.executeAgain(shards, cmd, args, reply)
 	}
 	return reply
@@ -66,13 +66,13 @@ func (k keyspace) executeAgain(
 	shards store.ShardSet, cmd *commands.Command, args [][]byte, reply resp.Value,
 ) resp.Value {
 	s := k.session
-	c := &s.ctx
+	c := &s.work.ctx
 	for _, all := range [...]bool{false, true} {
 		full := c.Full
 		c.Full, c.Retry = nil, false
 		if !s.engine.room.ReclaimPrefix(full, c.NowMs, all) {
 			full.Refuse()
-			if s.ctx.Env.Shown() {
+			if s.work.ctx.Env.Shown() {
 				s.seen.showTrace() // end did not, because of Retry
 			}
 			break
@@ -90,7 +90,7 @@ func (k keyspace) executeAgain(
 // executeScript is execute for commands whose row has Locks.
 func (k keyspace) executeScript(cmd *commands.Command, args [][]byte) resp.Value {
 	s := k.session
-	c := &s.ctx
+	c := &s.work.ctx
 	shards := cmd.Locks(c, args)
 	c.Mode.Set(commands.MayRetry, shards != store.AllShards)
 	reply := k.executeIn(shards, cmd, args)
@@ -108,14 +108,14 @@ func (k keyspace) executeScript(cmd *commands.Command, args [][]byte) resp.Value
 func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [][]byte) resp.Value {
 	s := k.session
 	if s.engine.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
-		if !s.calls.waitForSpace() {
+		if !s.work.calls.waitForSpace() {
 			s.ending.canceled = true
 			return errCanceled
 		}
 	}
 	s.order.runEarlierFirst(shards, cmd, args)
 	shards, busy := s.engine.locks.lock(s, shards)
-	for busy == nil && s.req.rules != s.engine.repl.rules.Load() && s.side.follows == nil {
+	for busy == nil && s.work.req.rules != s.engine.repl.rules.Load() && s.side.follows == nil {
 		// The role may have changed since the command was admitted.
 		s.engine.store.Unlock(shards)
 		if refusal := s.admit(cmd, args); refusal.IsError() {
@@ -134,32 +134,32 @@ func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	if s.side.follows != nil && s.side.follows.over() {
 		return resp.None
 	}
-	s.ctx.Unheld = ^shards
+	s.work.ctx.Unheld = ^shards
 	if wanted := s.engine.recording.wanted(); wanted != 0 {
-		s.rec.begin(shards, wanted)
+		s.work.rec.begin(shards, wanted)
 	}
 	if s.answers.noTouch {
-		s.req.untouched = shards
+		s.work.req.untouched = shards
 		s.engine.store.NoTouch(shards, true)
 	}
 	k.begin()
 	if s.side.follows != nil {
 		s.side.beginFollowing(cmd, args)
 	}
-	s.req.locked = shards != 0
-	s.ctx.Mode.Set(commands.MayWait, cmd.Is(commands.Blocking))
-	s.ctx.Mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
-	s.ctx.Waiting = nil
-	reply := s.calls.measure(cmd, args)
-	if s.ctx.Cut != commands.CutNone {
+	s.work.req.locked = shards != 0
+	s.work.ctx.Mode.Set(commands.MayWait, cmd.Is(commands.Blocking))
+	s.work.ctx.Mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
+	s.work.ctx.Waiting = nil
+	reply := s.work.calls.measure(cmd, args)
+	if s.work.ctx.Cut != commands.CutNone {
 		return k.drop(shards, reply)
 	}
-	if w := s.ctx.Waiting; w != nil {
+	if w := s.work.ctx.Waiting; w != nil {
 		s.block(w, args)
 	}
 	k.serve(shards)
-	s.rec.notify()
-	s.rec.invalidate()
+	s.work.rec.notify()
+	s.work.rec.invalidate()
 	s.inbox.collect()
 	return reply
 }
@@ -167,25 +167,25 @@ func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 // begin sets the instant and the settings of a command, script or EXEC.
 func (k keyspace) begin() {
 	s := k.session
-	c := &s.ctx
+	c := &s.work.ctx
 	var monotonicUs int64
 	c.NowUs, monotonicUs = s.engine.clock.Read()
-	s.calls.open(monotonicUs)
+	s.work.calls.open(monotonicUs)
 	c.NowMs = c.NowUs / 1000
 	if settings := s.engine.cfg.settings.Load(); settings != c.Settings {
-		s.calls.adopt(settings)
+		s.work.calls.adopt(settings)
 	}
 	if r := s.who.restriction(); r != s.who.guard.rules {
 		s.who.setGuard(r)
 	}
-	if on := s.engine.observers.traces.On(); on != (s.calls.limits.Tracer != nil) {
+	if on := s.engine.observers.traces.On(); on != (s.work.calls.limits.Tracer != nil) {
 		s.seen.setTracer(on)
 	}
-	s.ctx.Env.Preserve(s.engine.store.Snapshot() != nil)
-	if watched := s.engine.observers.monitored.Load(); watched || s.ctx.Env.Shown() {
+	s.work.ctx.Env.Preserve(s.engine.store.Snapshot() != nil)
+	if watched := s.engine.observers.monitored.Load(); watched || s.work.ctx.Env.Shown() {
 		s.seen.beginTrace(watched)
 	}
-	if s.ctx.Env.Observed() || s.engine.observers.doctor.On() {
+	if s.work.ctx.Env.Observed() || s.engine.observers.doctor.On() {
 		s.seen.observe()
 	}
 }
@@ -194,34 +194,34 @@ func (k keyspace) begin() {
 // journal before anybody can see them or receive a message about them.
 func (k keyspace) end(shards store.ShardSet) {
 	s := k.session
-	recorded := s.rec.on
+	recorded := s.work.rec.on
 	if recorded {
-		s.rec.notify()
-		s.rec.invalidate()
-		s.rec.commit(shards)
+		s.work.rec.notify()
+		s.work.rec.invalidate()
+		s.work.rec.commit(shards)
 		if s.engine.recording.tracks() {
-			s.invalid.Evict(shards)
+			s.work.invalid.Evict(shards)
 		}
-		s.invalid.SendBeforeReply()
+		s.work.invalid.SendBeforeReply()
 	}
 	if s.side.follows != nil && shards != 0 && !s.tx.open && !s.ending.closing && !s.side.follows.over() {
 		s.side.follows.commit()
 	}
-	if s.ctx.Env.Shown() {
+	if s.work.ctx.Env.Shown() {
 		s.seen.showTrace()
 	}
-	for _, b := range s.req.served {
+	for _, b := range s.work.req.served {
 		b.countEnd(&b.reply)
 		b.end(b.reply)
 	}
-	s.req.served = nil
+	s.work.req.served = nil
 	if recorded {
-		s.invalid.SendAfterReplies()
+		s.work.invalid.SendAfterReplies()
 	}
 	s.engine.broker.Release(&s.inbox.subscriber)
-	if s.req.untouched != 0 {
-		s.engine.store.NoTouch(s.req.untouched, false)
-		s.req.untouched = 0
+	if s.work.req.untouched != 0 {
+		s.engine.store.NoTouch(s.work.req.untouched, false)
+		s.work.req.untouched = 0
 	}
 	s.engine.store.Unlock(shards)
 }

@@ -31,12 +31,12 @@ func (e *Engine) HoldPubSub() (release func()) {
 func (s *Session) Replay(db int, args [][]byte) resp.Value {
 	s.engine.store.Lock(store.AllShards)
 	defer s.engine.store.Unlock(store.AllShards)
-	s.ctx.Reset()
-	s.ctx.Unheld = 0
+	s.work.ctx.Reset()
+	s.work.ctx.Unheld = 0
 	keyspace{s}.begin()
-	s.ctx.NowMs, s.ctx.NowUs = 0, 0
-	s.ctx.Use(db)
-	return s.engine.table.Call(&s.ctx, args)
+	s.work.ctx.NowMs, s.work.ctx.NowUs = 0, 0
+	s.work.ctx.Use(db)
+	return s.engine.table.Call(&s.work.ctx, args)
 }
 
 // Count runs a Tick's share of the sample of the keyspace.

@@ -74,7 +74,7 @@ func (e *Engine) failover(c *commands.Ctx) resp.Value {
 	if refusal := e.refuseFailover(f); refusal.IsError() {
 		return refusal
 	}
-	caller(c).rec.commitSoFar()
+	caller(c).work.rec.commitSoFar()
 	e.options.Log.Info("failover: waiting for a replica to have everything", "to", f.target())
 	e.repl.failover.Store(f)
 	e.pause.begin(pausedForFailover, pausePeriod{pauseWrites, unlimited})

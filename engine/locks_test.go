@@ -221,6 +221,6 @@ func TestRetryHoldsEverything(t *testing.T) {
 	reply := keyspace{s}.execute(cmd, [][]byte{[]byte("x")})
 	require.EqualValues(t, 2, reply.Int())
 	require.Equal(t, []store.ShardSet{0b101, store.AllShards}, held)
-	require.False(t, s.ctx.Retry)
+	require.False(t, s.work.ctx.Retry)
 	require.Zero(t, heldShards(e))
 }

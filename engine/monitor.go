@@ -67,7 +67,7 @@ type trace struct {
 // beginTrace traces the command, script or EXEC that begins, if there is a monitor.
 func (w *watching) beginTrace(watched bool) {
 	s := w.session
-	s.ctx.Env.ShowTo(nil)
+	s.work.ctx.Env.ShowTo(nil)
 	if !watched {
 		return
 	}
@@ -75,7 +75,7 @@ func (w *watching) beginTrace(watched bool) {
 		w.trace = &trace{from: s.peer.shown()}
 	}
 	w.trace.reset()
-	s.ctx.Env.ShowTo(w.trace)
+	s.work.ctx.Env.ShowTo(w.trace)
 }
 
 // shown returns the client's address in MONITOR's lines.
@@ -136,7 +136,7 @@ func (t *trace) appendTo(b []byte, nowUs int64) []byte {
 func (w *watching) showTrace() {
 	s := w.session
 	t, all := w.trace, &s.engine.observers
-	if len(t.ends) == 0 || s.ctx.Retry { // a script that starts again
+	if len(t.ends) == 0 || s.work.ctx.Retry { // a script that starts again
 		return
 	}
 	all.mu.Lock()

@@ -35,16 +35,16 @@ func (s *Session) SetReplyLimit(bytes int64) {
 // Exceeded returns how large the reply was at the least that passed a bound and ended the session, or 0.
 // It is asked before Publish. An evicted session has passed the bound of all clients.
 func (s *Session) Exceeded() int {
-	if !s.ctx.Out.Exceeded() || s.ending.dead.Load() {
+	if !s.work.ctx.Out.Exceeded() || s.ending.dead.Load() {
 		return 0
 	}
-	return int(s.ctx.Out.Bytes())
+	return int(s.work.ctx.Out.Bytes())
 }
 
 // bound returns a reply as the session's connection sends it.
 func (y *answers) bound(reply resp.Value) resp.Value {
 	s := y.session
-	if reply.IsLong() || s.ctx.Out.Exceeded() {
+	if reply.IsLong() || s.work.ctx.Out.Exceeded() {
 		return y.boundReply(reply)
 	}
 	return reply
@@ -54,7 +54,7 @@ func (y *answers) bound(reply resp.Value) resp.Value {
 // has passed a bound.
 func (y *answers) boundReply(reply resp.Value) resp.Value {
 	s := y.session
-	c := &s.ctx
+	c := &s.work.ctx
 	if !c.Out.Encodes {
 		return reply
 	}

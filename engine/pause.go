@@ -214,7 +214,8 @@ func (p *pause) finished(b *Blocked) {
 // is blocked.
 func (p *pause) postpones(s *Session, cmd *commands.Command, args [][]byte) bool {
 	kind := pauseKind(p.kind.Load())
-	if kind == pauseNothing || s.req.resumed || s.seen.monitoring || s.peer.Owner && s.side.follows == nil {
+	if kind == pauseNothing || s.work.req.resumed || s.seen.monitoring ||
+		s.peer.Owner && s.side.follows == nil {
 		return false
 	}
 	least := pauseAll
@@ -236,11 +237,11 @@ func (p *pause) postpones(s *Session, cmd *commands.Command, args [][]byte) bool
 
 // postpone blocks the session until its call is released.
 func (s *Session) postpone(c *postponedCommand, args [][]byte) *Blocked {
-	c.args, c.request = cloneArgs(args), s.req
+	c.args, c.request = cloneArgs(args), s.work.req
 	c.request.resumed = true
 	b := &Blocked{session: s, wait: &commands.Wait{TimedOut: resp.NullArray}, silent: true, postponed: c}
 	b.waiter.Owner = b
-	s.req.postponed = true
+	s.work.req.postponed = true
 	b.show()
 	return b
 }

@@ -24,7 +24,7 @@ func (a *account) deny(cmd *commands.Command, args [][]byte) resp.Value {
 	if a.session.tx.open {
 		context = acl.Multi
 	}
-	a.session.calls.begins(cmd)
+	a.session.work.calls.begins(cmd)
 	a.logDenial(d, context, a.user.Load().Name())
 	switch d.Reason {
 	case acl.DeniedKey:
@@ -41,9 +41,9 @@ func (a *account) logDenial(d acl.Denial, context, username string) {
 	e := s.engine
 	nowUs := e.clock.NowUs()
 	s.shown.edit(func(p *public) {
-		p.db, p.proto, p.lastUs = s.ctx.DBIndex, s.answers.proto, nowUs
-		if s.calls.ran != nil {
-			p.lastCommand = s.calls.ran
+		p.db, p.proto, p.lastUs = s.work.ctx.DBIndex, s.answers.proto, nowUs
+		if s.work.calls.ran != nil {
+			p.lastCommand = s.work.calls.ran
 		}
 	})
 	cause := acl.Cause{Reason: d.Reason, Context: context, Object: d.Object, Username: username}
@@ -115,7 +115,7 @@ func (g *guard) ReadsKey(cmd *commands.Command, args [][]byte, key string) bool 
 func (a *account) setGuard(r *acl.Rules) {
 	s := a.session
 	a.guard = guard{s, r}
-	s.ctx.Env.Guard = a.guardOf()
+	s.work.ctx.Env.Guard = a.guardOf()
 }
 
 // guardOf returns the guard of the session's calls; nil: there is none.

@@ -121,7 +121,7 @@ func (r *recorder) begin(shards store.ShardSet, wanted effects.Flags) {
 	s := r.session
 	r.on, r.notified = true, 0
 	r.group.Want(wanted)
-	s.ctx.Env.Record(&r.group)
+	s.work.ctx.Env.Record(&r.group)
 	s.engine.store.Record(shards, &r.group)
 }
 
@@ -130,7 +130,7 @@ func (r *recorder) adapt() {
 	s := r.session
 	switch wanted := s.engine.recording.wanted(); {
 	case !r.on && wanted != 0:
-		r.begin(^s.ctx.Unheld, wanted)
+		r.begin(^s.work.ctx.Unheld, wanted)
 	case r.on && wanted != r.group.Wanted():
 		r.notify()
 		r.invalidate()
@@ -142,7 +142,7 @@ func (r *recorder) adapt() {
 func (r *recorder) commit(shards store.ShardSet) {
 	s := r.session
 	s.engine.store.Record(shards, nil)
-	s.ctx.Env.Record(nil)
+	s.work.ctx.Env.Record(nil)
 	r.on = false
 	r.append()
 }
@@ -159,8 +159,8 @@ func (r *recorder) commitSoFar() {
 
 func (r *recorder) append() {
 	s := r.session
-	s.invalid.Commit()
-	logged, streamed := s.engine.recording.append(&r.group, s.ctx.NowMs)
+	s.work.invalid.Commit()
+	logged, streamed := s.engine.recording.append(&r.group, s.work.ctx.NowMs)
 	if logged > 0 {
 		s.wrote.log = s.engine.storage.Position(logged)
 	}
@@ -230,11 +230,11 @@ func (t *torn) any() bool { return t.shards.Load() != 0 }
 // blocked session is served.
 func (k keyspace) drop(shards store.ShardSet, reply resp.Value) resp.Value {
 	s := k.session
-	c := &s.ctx
-	half := c.Cut == commands.CutHalf && (!s.rec.on || s.rec.group.Len() > 0)
+	c := &s.work.ctx
+	half := c.Cut == commands.CutHalf && (!s.work.rec.on || s.work.rec.group.Len() > 0)
 	c.Cut, c.Waiting = commands.CutNone, nil
 	if half {
-		s.rec.group.Reset()
+		s.work.rec.group.Reset()
 		if !s.engine.locks.torn.any() {
 			s.engine.options.Log.Warn("a script that had written was ended: nothing of it is kept")
 		}

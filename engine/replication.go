@@ -287,7 +287,7 @@ func (f *follower) Idle() { f.session.shown.publish(Buffers{}) }
 // LIST.
 func (f *follower) Connected(up bool) {
 	if !up {
-		f.session.calls.flush()
+		f.session.work.calls.flush()
 		f.session.shown.setBuffers(Buffers{}, 0)
 		f.engine.sessions.remove(f.session)
 		return
@@ -388,7 +388,7 @@ func (f *follower) run(args [][]byte) error {
 
 // commit passes on what was applied. The role must not change meanwhile.
 func (f *follower) commit() {
-	f.engine.repl.stream.Follow(f.raw, f.session.ctx.DBIndex)
+	f.engine.repl.stream.Follow(f.raw, f.session.work.ctx.DBIndex)
 	f.raw = f.raw[:0]
 }
 

@@ -15,8 +15,8 @@ func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 	s := e.newSession(Peer{Addr: addr, Owner: true, Kill: f.drop, Wake: f.wake})
 	s.side.follows = f
 	s.tracking.Init(&e.recording.tracking, s.id, &s.inbox.subscriber)
-	s.ctx.DBIndex = e.repl.stream.Status().DB
-	s.ctx.Mode.Set(commands.Replayed, true)
+	s.work.ctx.DBIndex = e.repl.stream.Status().DB
+	s.work.ctx.Mode.Set(commands.Replayed, true)
 	s.who.user.Store(e.accounts.Owner)
 	return s
 }
@@ -25,22 +25,22 @@ func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 // error means that the two servers differ.
 func (z *replicaSide) apply(args [][]byte) error {
 	s := z.session
-	s.req = request{}
-	s.ctx.Reset()
+	s.work.req = request{}
+	s.work.ctx.Reset()
 	cmd, refusal := s.engine.table.ResolveOwn(args)
 	if cmd == nil || refusal.IsError() {
 		return fmt.Errorf("%w: the command %q: %s", replication.ErrForeign, args[0], refusal.Str())
 	}
-	s.calls.begins(cmd)
+	s.work.calls.begins(cmd)
 	if s.tx.open && !cmd.Is(commands.Immediate) {
 		s.tx.add(cmd, args)
 		return nil
 	}
 	reply := keyspace{s}.execute(cmd, args)
-	s.calls.run.Calls++
+	s.work.calls.run.Calls++
 	s.EndCall()
-	if s.calls.failed(&reply) {
-		s.calls.run.Failed++
+	if s.work.calls.failed(&reply) {
+		s.work.calls.run.Failed++
 	}
 	if text := firstError(&reply); text != "" {
 		return fmt.Errorf("%w: the command %q fails here: %s", replication.ErrForeign, args[0], text)
@@ -74,8 +74,8 @@ func (z *replicaSide) beginFollowing(cmd *commands.Command, args [][]byte) {
 		relative = relative || durable.IsRelativeExpiry(q.cmd.Name, q.args)
 	}
 	if !relative {
-		s.engine.store.StampZeroAs(uint32(s.ctx.NowUs / 1_000_000))
-		s.ctx.NowUs, s.ctx.NowMs = 0, 0
+		s.engine.store.StampZeroAs(uint32(s.work.ctx.NowUs / 1_000_000))
+		s.work.ctx.NowUs, s.work.ctx.NowMs = 0, 0
 	}
 }
 

@@ -96,7 +96,7 @@ func (e *Engine) replicaOf(c *commands.Ctx) resp.Value {
 	if e.repl.failover.Load() != nil {
 		return errReplicaOfNow
 	}
-	caller(c).rec.commitSoFar()
+	caller(c).work.rec.commitSoFar()
 	if commands.EqualFold(c.Args[1], "no") && commands.EqualFold(c.Args[2], "one") {
 		e.promote()
 		return resp.OK

@@ -17,7 +17,7 @@ import (
 // A Session is one client of an engine. Its methods belong to one goroutine unless
 // they say otherwise; other sessions see only what Publish last showed.
 type Session struct {
-	*work   // what its commands need while they run; nil: none does
+	work    *work // what its commands need while they run; nil: none does
 	engine  *Engine
 	peer    Peer
 	id      int64
@@ -150,7 +150,7 @@ func (e *Engine) newSession(p Peer) *Session {
 	}
 	s.who.leave()
 	if !p.Shares {
-		s.use(&e.newWork().work)
+		e.newWork().serve(s)
 	}
 	nowUs := e.clock.NowUs()
 	s.shown.public = public{name: p.Name, proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
@@ -168,13 +168,13 @@ func (s *Session) connect() {
 // Close ends the session.
 func (s *Session) Close() {
 	if s.work == nil {
-		s.use(&s.engine.newWork().work)
+		s.engine.newWork().serve(s)
 	}
-	s.calls.flush()
+	s.work.calls.flush()
 	s.stopWaiting()
 	s.tx.unwatch()
 	s.inbox.unsubscribe()
-	s.rec.untrack()
+	s.work.rec.untrack()
 	s.seen.unmonitor()
 	s.side.end()
 	s.engine.broker.Release(&s.inbox.subscriber)
@@ -204,15 +204,15 @@ func (s *Session) Do(args [][]byte) resp.Value { return s.do(args, request{}) }
 
 // do is Do for a call that may have been postponed.
 func (s *Session) do(args [][]byte, r request) resp.Value {
-	s.req = r
-	s.ctx.Reset()
+	s.work.req = r
+	s.work.ctx.Reset()
 	if s.ending.dead.Load() {
 		s.ending.closing = true
 		return resp.None
 	}
 	s.inbox.collect()
 	reply := s.dispatch(args)
-	if !s.req.postponed && s.tracking.Caching { // else what CLIENT CACHING is for is still to come
+	if !s.work.req.postponed && s.tracking.Caching { // else what CLIENT CACHING is for is still to come
 		s.endCaching(args)
 	}
 	return s.exec.finish(reply)
@@ -228,7 +228,7 @@ func (y *answers) apply(reply resp.Value) resp.Value {
 	case replySkip:
 		y.mode = replyOn
 	}
-	if mode == replyOn || y.session.req.answered {
+	if mode == replyOn || y.session.work.req.answered {
 		return reply
 	}
 	return resp.None
@@ -246,33 +246,33 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 			return resp.None
 		}
 		if cmd = s.called(args); cmd == nil {
-			return s.calls.refused(s.tx.reject(nil, refusal))
+			return s.work.calls.refused(s.tx.reject(nil, refusal))
 		}
 	}
-	s.calls.begins(cmd)
+	s.work.calls.begins(cmd)
 	if !refusal.IsError() {
 		refusal = s.admit(cmd, args)
 	}
 	if refusal.IsError() {
-		s.calls.run.Rejected++
-		return s.calls.refused(s.tx.reject(cmd, refusal))
+		s.work.calls.run.Rejected++
+		return s.work.calls.refused(s.tx.reject(cmd, refusal))
 	}
 	if s.engine.pause.postpones(s, cmd, args) || s.who.postpones(cmd, args) {
 		return resp.None
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
 		if refusal := s.exec.refuseQueued(cmd, args); refusal.IsError() {
-			s.calls.run.Rejected++
-			return s.calls.refused(s.tx.reject(cmd, refusal))
+			s.work.calls.run.Rejected++
+			return s.work.calls.refused(s.tx.reject(cmd, refusal))
 		}
 		s.EndCall()
 		s.tx.add(cmd, args)
 		return resp.Queued
 	}
 	reply := s.exec.run(cmd, args)
-	s.calls.run.Calls++ // only now, as in Redis: INFO does not count itself
-	if s.calls.failed(&reply) {
-		s.calls.run.Failed++
+	s.work.calls.run.Calls++ // only now, as in Redis: INFO does not count itself
+	if s.work.calls.failed(&reply) {
+		s.work.calls.run.Failed++
 	}
 	return reply
 }

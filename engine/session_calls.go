@@ -57,8 +57,8 @@ const longCall = 256
 // TakeLongArgs returns how many arguments the long calls had that have run since it was called last, those of
 // EXEC among them. What such a call does takes about a microsecond for each.
 func (s *Session) TakeLongArgs() (n int) {
-	if n = s.calls.longArgs; n > 0 {
-		s.calls.longArgs = 0
+	if n = s.work.calls.longArgs; n > 0 {
+		s.work.calls.longArgs = 0
 	}
 	return n
 }
@@ -72,13 +72,13 @@ func (m *calls) open(monotonicUs int64) {
 // EndCall reads the clock if the last call is open. The connection calls it before it
 // waits for anything else than the next command, such as its client.
 func (s *Session) EndCall() {
-	if s.calls.last.cmd == nil {
+	if s.work.calls.last.cmd == nil {
 		return
 	}
 	nowUs, monotonicUs := s.engine.clock.Read()
-	s.calls.last.endedUs = nowUs
-	s.calls.close(monotonicUs)
-	s.calls.last.args = nil // they keep the connection's buffer
+	s.work.calls.last.endedUs = nowUs
+	s.work.calls.close(monotonicUs)
+	s.work.calls.last.args = nil // they keep the connection's buffer
 }
 
 // endUs returns the reading of EndCall, or a new one.
@@ -105,8 +105,8 @@ func (m *calls) close(monotonicUs int64) {
 
 // slow logs a call that has ended.
 func (m *calls) slow(cmd *commands.Command, args [][]byte, us int64) {
-	redacted := m.session.ctx.Redacted
-	m.session.engine.slow.call(cmd, us, func() slowlog.Entry { return m.session.slowEntry(slowlog.Args(args, redacted)) })
+	s, redacted := m.session, m.session.work.ctx.Redacted
+	s.engine.slow.call(cmd, us, func() slowlog.Entry { return s.slowEntry(slowlog.Args(args, redacted)) })
 }
 
 // measure calls a command and leaves it open, or reads the clock at once if that
@@ -118,7 +118,7 @@ func (m *calls) measure(cmd *commands.Command, args [][]byte) resp.Value {
 	}
 	timed := m.isTimed(cmd)
 	reply := m.handle(cmd, args)
-	if s.ctx.Retry || s.ctx.Waiting != nil {
+	if s.work.ctx.Retry || s.work.ctx.Waiting != nil {
 		m.last.timed = timed
 		return reply // it runs again, or block goes on
 	}
@@ -198,7 +198,7 @@ func (s *Session) leave() {
 // ends ends the wait.
 func (w waiting) ends() {
 	if w.session != nil {
-		w.session.calls.last.startUs += w.session.engine.clock.MonotonicUs() - w.startUs
+		w.session.work.calls.last.startUs += w.session.engine.clock.MonotonicUs() - w.startUs
 	}
 }
 
@@ -221,13 +221,13 @@ const keysPerStep = 4096
 // Step implements commands.Stepper.
 func (s *Session) Step(shard int, fn func()) resp.Value {
 	visited, refusal := s.step(store.OneShard(shard), shard, fn)
-	s.steps.Add(visited)
+	s.work.steps.Add(visited)
 	return refusal
 }
 
 // step is Step without the yield. It returns how many keys the shard has.
 func (s *Session) step(one store.ShardSet, shard int, fn func()) (keys int, refusal resp.Value) {
-	e, c := s.engine, &s.ctx
+	e, c := s.engine, &s.work.ctx
 	if busy := e.locks.lockUnlessBusy(s, one); busy != nil {
 		return 0, resp.Error(busy.Reply)
 	}
@@ -255,13 +255,13 @@ func (s *Session) yield() {
 // handle runs a handler. Its shards must be locked.
 func (m *calls) handle(cmd *commands.Command, args [][]byte) resp.Value {
 	s := m.session
-	c := &s.ctx
+	c := &s.work.ctx
 	c.Call(cmd, args)
 	c.Proto = s.answers.proto
 	if len(args) >= longCall {
 		m.longArgs += len(args)
 	}
-	if s.req.locked {
+	if s.work.req.locked {
 		c.Use(c.DBIndex)
 	} else {
 		c.DB = nil // SWAPDB may swap it at any time

@@ -22,8 +22,8 @@ func (s *Session) Subscriber() *pubsub.Subscriber { return &s.inbox.subscriber }
 func (s *Session) AcquireBroker() *pubsub.Broker {
 	b := &s.engine.broker
 	b.Acquire(&s.inbox.subscriber)
-	if s.rec.on {
-		s.rec.notified = b.PublishEvents(&s.inbox.subscriber, &s.rec.group, s.rec.notified)
+	if s.work.rec.on {
+		s.work.rec.notified = b.PublishEvents(&s.inbox.subscriber, &s.work.rec.group, s.work.rec.notified)
 	}
 	return b
 }
@@ -31,10 +31,10 @@ func (s *Session) AcquireBroker() *pubsub.Broker {
 // BeforePublish is for package pubsub. Keys that have changed before a message is
 // published are invalidated before it. Replicas get it too.
 func (s *Session) BeforePublish(db int, args [][]byte) {
-	s.rec.invalidate()
-	s.invalid.SendBeforeReply()
-	if s.rec.on && s.engine.recording.stream.Load() != nil {
-		s.rec.group.Message(db, args...)
+	s.work.rec.invalidate()
+	s.work.invalid.SendBeforeReply()
+	if s.work.rec.on && s.engine.recording.stream.Load() != nil {
+		s.work.rec.group.Message(db, args...)
 	}
 }
 

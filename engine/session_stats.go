@@ -9,8 +9,8 @@ import (
 // failed counts the errors of a reply and reports whether the call has failed.
 func (m *calls) failed(reply *resp.Value) bool {
 	s := m.session
-	by := s.ctx.Errors
-	s.ctx.Errors = commands.ErrorsUncounted
+	by := s.work.ctx.Errors
+	s.work.ctx.Errors = commands.ErrorsUncounted
 	switch {
 	case by != commands.ErrorsUncounted:
 		return by == commands.ErrorsCounted
@@ -64,27 +64,27 @@ func (v *shown) publish(b Buffers) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	p := &v.public
-	p.db, p.proto = s.ctx.DBIndex, s.answers.proto
+	p.db, p.proto = s.work.ctx.DBIndex, s.answers.proto
 	p.queued = -1
 	if s.tx.open {
 		p.queued = len(s.tx.queued)
 	}
-	if s.calls.ran != nil {
-		p.lastCommand = s.calls.ran
+	if s.work.calls.ran != nil {
+		p.lastCommand = s.work.calls.ran
 	}
-	p.lastUs = s.calls.endUs()
+	p.lastUs = s.work.calls.endUs()
 	v.countBuffers(p, b, s.tx.bytes())
-	if !s.shared {
-		s.calls.flush()
+	if !s.work.shared {
+		s.work.calls.flush()
 	}
 	if v.blocked.Load() == nil { // otherwise the session that serves it uses ctx
-		s.ctx.Reset() // an idle client keeps no large reply
+		s.work.ctx.Reset() // an idle client keeps no large reply
 	}
 }
 
 // Count adds the commands that have run to the statistics. It is the part of
 // Publish that sessions need which no other session sees.
-func (s *Session) Count() { s.calls.flush() }
+func (s *Session) Count() { s.work.calls.flush() }
 
 // view returns what other sessions can see of this one.
 func (v *shown) view() public {

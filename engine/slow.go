@@ -70,7 +70,7 @@ func (w *slow) sampleGC() {
 //
 // Of a container the subcommands are shown. Names that are no commands are ignored.
 func (e *Engine) latencyHistogram(c *commands.Ctx) resp.Value {
-	caller(c).calls.flush()
+	caller(c).work.calls.flush()
 	var out []resp.Value
 	add := func(cmd *commands.Command) {
 		if h := latency.Histogram(&e.stats, cmd); cmd.Own() == cmd && h.Kind() == resp.KindMap {
@@ -169,8 +169,8 @@ func (m *calls) suspend(args [][]byte) *blockedCall {
 	us := e.clock.MonotonicUs() - m.last.startUs
 	call := &blockedCall{timed: m.last.timed, startUs: m.last.startUs, ranUs: us}
 	if slow {
-		e.slow.event(eventOf(s.ctx.Cmd), us)
-		call.args = slowlog.Args(args, s.ctx.Redacted)
+		e.slow.event(eventOf(s.work.ctx.Cmd), us)
+		call.args = slowlog.Args(args, s.work.ctx.Redacted)
 	}
 	return call
 }

@@ -38,10 +38,10 @@ func (e *Engine) newStorage() *durable.Storage {
 			s := &Session{engine: e, peer: Peer{Owner: true}}
 			s.tx.watch = new(store.Watch)
 			s.connect()
-			s.use(&e.newWork().work)
-			s.ctx.Env.Preserve(true)
-			s.ctx.Proto, s.ctx.Mode = s.answers.proto, commands.Replayed
-			return &s.ctx
+			e.newWork().serve(s)
+			s.work.ctx.Env.Preserve(true)
+			s.work.ctx.Proto, s.work.ctx.Mode = s.answers.proto, commands.Replayed
+			return &s.work.ctx
 		},
 	})
 }

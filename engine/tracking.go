@@ -42,7 +42,7 @@ func clientTracking(c *commands.Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	s.rec.track(next)
+	s.work.rec.track(next)
 	return resp.OK
 }
 
@@ -65,9 +65,9 @@ func (r *recorder) track(next *tracking.Mode) {
 	}
 	s.shown.edit(func(p *public) { p.tracking = next })
 	s.shown.countNames()
-	s.ctx.Env.AfterReads(nil)
+	s.work.ctx.Env.AfterReads(nil)
 	if s.tracking.ReadsKeys() {
-		s.ctx.Env.AfterReads(s.read)
+		s.work.ctx.Env.AfterReads(s.work.read)
 	}
 }
 
@@ -99,7 +99,7 @@ func (r *recorder) read(cmd *commands.Command, args [][]byte) {
 	}
 	r.invalidate() // the changes before this read
 	s.tracking.Read(cmd, args)
-	if c := &s.ctx; isScript(c.Cmd) {
+	if c := &s.work.ctx; isScript(c.Cmd) {
 		s.tracking.Read(c.Cmd, c.Args)
 	}
 }
@@ -111,9 +111,10 @@ func isScript(cmd *commands.Command) bool { return cmd.Is(commands.SkipMonitor) 
 // invalidations.
 func (r *recorder) invalidate() {
 	s := r.session
-	if r.on && s.invalid.Missed(&r.group) {
-		s.invalid.Add(&r.group, tracking.Author{
-			Client: &s.inbox.subscriber, Script: isScript(s.ctx.Cmd), Scan: s.ctx.Cmd.Is(commands.AllShards),
+	if r.on && s.work.invalid.Missed(&r.group) {
+		s.work.invalid.Add(&r.group, tracking.Author{
+			Client: &s.inbox.subscriber, Script: isScript(r.work.ctx.Cmd),
+			Scan: r.work.ctx.Cmd.Is(commands.AllShards),
 		})
 	}
 }
@@ -123,8 +124,8 @@ func (r *recorder) invalidate() {
 // pushed to the key.
 func (r *recorder) invalidateServed(to *Session, k store.ReadyKey) {
 	s := r.session
-	if r.on && s.invalid.Missed(&r.group) {
-		s.invalid.Add(&r.group, tracking.Author{
+	if r.on && s.work.invalid.Missed(&r.group) {
+		s.work.invalid.Add(&r.group, tracking.Author{
 			Client: &to.inbox.subscriber, Filled: k.Key, Giver: &s.inbox.subscriber,
 		})
 	}

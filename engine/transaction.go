@@ -231,17 +231,17 @@ func exec(c *commands.Ctx) resp.Value {
 	}()
 	withoutHead := s.answers.quiet()
 	replies := c.Build(len(queued))
-	s.calls.last.nestedUs = s.calls.last.startUs
+	s.work.calls.last.nestedUs = s.work.calls.last.startUs
 	for i := range queued {
 		q := &queued[i]
 		proto := s.answers.proto
-		s.rec.adapt()
+		s.work.rec.adapt()
 		reply := s.tx.call(q)
 		if c.Cut != commands.CutNone {
 			return s.tx.cut(reply)
 		}
 		c.Mode.Set(commands.Follows, true)
-		c.CountNested(q.cmd, false, s.calls.failed(&reply))
+		c.CountNested(q.cmd, false, s.work.calls.failed(&reply))
 		if s.answers.quiet() {
 			reply = resp.None
 		}
@@ -252,8 +252,8 @@ func exec(c *commands.Ctx) resp.Value {
 			}
 			c.Proto = s.answers.proto
 		}
-		s.rec.notify()
-		s.rec.invalidate()
+		s.work.rec.notify()
+		s.work.rec.invalidate()
 		if s.inbox.subscriber.HasInline() {
 			// As in Redis 7.0, what the command has sent to its own session precedes
 			// its reply, within the array.
@@ -261,7 +261,7 @@ func exec(c *commands.Ctx) resp.Value {
 		}
 		replies.Add(reply)
 	}
-	s.req.answered = true
+	s.work.req.answered = true
 	c.Redacted = 0 // of the last command
 	if !withoutHead {
 		return replies.Array()
@@ -276,14 +276,14 @@ func (t *transaction) call(q *queuedCommand) resp.Value {
 	if refusal := t.session.who.denyInExec(q.cmd, q.args); refusal.IsError() {
 		return refusal
 	}
-	return t.session.calls.nested(q.cmd, q.args)
+	return t.session.work.calls.nested(q.cmd, q.args)
 }
 
 // cut returns EXEC's reply if a script was killed because the process ends. The
 // commands after the script do not run, and those before it are not kept.
 func (t *transaction) cut(reply resp.Value) resp.Value {
-	if t.session.ctx.Mode.Is(commands.Follows) {
-		t.session.ctx.Cut = commands.CutHalf
+	if t.session.work.ctx.Mode.Is(commands.Follows) {
+		t.session.work.ctx.Cut = commands.CutHalf
 	}
 	return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(reply.Str()))
 }

@@ -53,7 +53,7 @@ func (f *forwarding) run(cmd *commands.Command, args [][]byte) resp.Value {
 	if place == commands.PlaceSlot {
 		f.collect(cmd, args, nil)
 		if s.peer.Forwards && len(f.calls) < maxForwarded && f.bytes < maxForwardedBytes {
-			s.req.deferred = true
+			s.work.req.deferred = true
 			return resp.None
 		}
 		return f.runNow()
@@ -99,7 +99,7 @@ func (f *forwarding) show(place commands.Place, cmd *commands.Command, args [][]
 		return
 	}
 	s.seen.beginTrace(true)
-	s.seen.trace.Called(&s.ctx, args)
+	s.seen.trace.Called(&s.work.ctx, args)
 	s.seen.showTrace()
 }
 
@@ -107,8 +107,8 @@ func (f *forwarding) show(place commands.Place, cmd *commands.Command, args [][]
 func (f *forwarding) newCall(cmd *commands.Command, args [][]byte) *call.Call {
 	s := f.session
 	return &call.Call{
-		Cmd: cmd, Args: args, DB: s.ctx.DBIndex, Proto: s.answers.proto,
-		Settings: s.engine.cfg.settings.Load(), Bound: call.NewBound(s.ctx.Out.OutputBounds),
+		Cmd: cmd, Args: args, DB: s.work.ctx.DBIndex, Proto: s.answers.proto,
+		Settings: s.engine.cfg.settings.Load(), Bound: call.NewBound(s.work.ctx.Out.OutputBounds),
 		Addr: s.peer.LocalAddr,
 	}
 }
@@ -129,10 +129,10 @@ func (f *forwarding) collect(cmd *commands.Command, args [][]byte, queue []call.
 		f.bytes += len(a)
 	}
 	if len(f.calls) == 0 {
-		f.bound = call.NewBound(s.ctx.Out.OutputBounds)
+		f.bound = call.NewBound(s.work.ctx.Out.OutputBounds)
 	}
 	f.calls = append(f.calls, &call.Call{
-		Cmd: cmd, Args: kept.args, Queue: queue, DB: s.ctx.DBIndex, Proto: s.answers.proto,
+		Cmd: cmd, Args: kept.args, Queue: queue, DB: s.work.ctx.DBIndex, Proto: s.answers.proto,
 		Settings: s.engine.cfg.settings.Load(), Bound: f.bound,
 	})
 	f.muted = append(f.muted, s.answers.quiet())
@@ -159,7 +159,7 @@ func (f *forwarding) flush() resp.Value {
 func (f *forwarding) runNow() resp.Value {
 	s := f.session
 	if len(f.calls) > 1 {
-		s.req.deferred = true // CLIENT REPLY was applied to each
+		s.work.req.deferred = true // CLIENT REPLY was applied to each
 		f.sendBefore()
 		return resp.None
 	}
@@ -181,7 +181,7 @@ func (f *forwarding) sendBefore() {
 }
 
 func (f *forwarding) finish(reply resp.Value) resp.Value {
-	if r := &f.session.req; !r.postponed && !r.deferred && len(f.calls) > 0 {
+	if r := &f.session.work.req; !r.postponed && !r.deferred && len(f.calls) > 0 {
 		f.sendBefore() // a refusal follows their replies
 	}
 	reply = f.keyspace.finish(reply)
@@ -196,7 +196,7 @@ func (f *forwarding) behind(reply resp.Value) resp.Value {
 	s := f.session
 	before := f.before
 	f.before = nil
-	if s.ctx.Out.Exceeded() {
+	if s.work.ctx.Out.Exceeded() {
 		before.Free()
 		return resp.None
 	}
@@ -249,7 +249,7 @@ func (f *forwarding) appendReplies(out *forwardedReplies) {
 // countError counts the failure of a call that dispatch has counted as one that succeeded.
 func (f *forwarding) countError(c *call.Call) {
 	s := f.session
-	s.calls.run.Flush(s.id, &s.engine.stats)
+	s.work.calls.run.Flush(s.id, &s.engine.stats)
 	s.engine.stats.Add(s.id, &commands.CallCount{Cmd: c.Cmd, Failed: 1})
 }
 
@@ -261,12 +261,12 @@ func (f *forwarding) runCalls() {
 	s.engine.options.Upstream.Run(f.calls)
 	us := s.engine.clock.MonotonicUs() - startUs
 	for _, c := range f.calls {
-		if s.calls.isTimed(c.Cmd) {
+		if s.work.calls.isTimed(c.Cmd) {
 			s.engine.stats.Latency(c.Cmd).Add(us)
 		}
 	}
 	if us >= s.engine.slow.attentionUs.Load() {
-		s.calls.slow(f.calls[0].Cmd, f.calls[0].Args, us)
+		s.work.calls.slow(f.calls[0].Cmd, f.calls[0].Args, us)
 	}
 }
 
@@ -288,7 +288,7 @@ func (f *forwarding) reply(c *call.Call) resp.Value {
 // countBound notes whether a call has passed the session's bounds.
 func (f *forwarding) countBound(c *call.Call) {
 	if c.Bound.Passed() {
-		f.session.ctx.Out.Exceed(c.Bound.Bytes())
+		f.session.work.ctx.Out.Exceed(c.Bound.Bytes())
 	}
 }
 
@@ -327,11 +327,11 @@ func (f *forwarding) replyOf(c *call.Call) resp.Value {
 // countDecided counts the decisions of a call as the handlers count theirs.
 func (f *forwarding) countDecided(c *call.Call) {
 	s := f.session
-	x := &s.ctx
+	x := &s.work.ctx
 	x.NowUs = s.engine.clock.NowUs()
 	x.NowMs = x.NowUs / 1000
 	if settings := s.engine.cfg.settings.Load(); settings != x.Settings {
-		s.calls.adopt(settings)
+		s.work.calls.adopt(settings)
 	}
 	s.seen.setTracer(s.engine.observers.traces.On())
 	selected, db := x.DBIndex, c.DB
@@ -364,9 +364,9 @@ func (f *forwarding) answerDegraded(c *call.Call) resp.Value {
 		mode = "local"
 		call.Divide(c.Cmd, args, c.Policy.Share)
 	}
-	s.ctx.Reset()
-	s.calls.measured = true
-	defer func() { s.calls.measured = false }()
+	s.work.ctx.Reset()
+	s.work.calls.measured = true
+	defer func() { s.work.calls.measured = false }()
 	reply := f.execute(c.Cmd, args)
 	if reply.Kind() == resp.KindMap {
 		reply = resp.Map(append(slices.Clone(reply.Elems()), resp.Bulk("degraded"), resp.Bulk(mode))...)

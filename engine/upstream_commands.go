@@ -46,7 +46,7 @@ func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
 	if forwarded {
 		for i, q := range queued.queued {
 			queue[i] = call.Queued{Cmd: q.cmd, Args: q.args}
-			s.ctx.CountNested(q.cmd, false, false)
+			s.work.ctx.CountNested(q.cmd, false, false)
 		}
 	} else {
 		queue = queue[:0]
@@ -57,7 +57,7 @@ func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
 		f.call(c)
 		index := lastSelected(queue)
 		if index >= 0 && len(c.Reply) > 1 && c.Reply[0] == '*' && c.Reply[1] != '-' {
-			s.ctx.DBIndex = index
+			s.work.ctx.DBIndex = index
 		}
 		if !forwarded && len(c.Reply) > 0 && c.Reply[0] == '*' && c.Reply[1] == '0' {
 			s.tx.commandQueue, s.tx.open = queued, true // nothing has changed: the queue runs here
@@ -68,13 +68,13 @@ func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
 	f.collect(cmd, args, queue)
 	index := lastSelected(queue)
 	if s.peer.Forwards && index < 0 {
-		s.req.deferred = true
+		s.work.req.deferred = true
 		return resp.None
 	}
 	c := f.calls[0]
 	reply := f.runNow()
 	if index >= 0 && c.Reply[0] == '*' {
-		s.ctx.DBIndex = index
+		s.work.ctx.DBIndex = index
 	}
 	return reply
 }
@@ -151,14 +151,14 @@ func (f *forwarding) await(cmd *commands.Command, args [][]byte) resp.Value {
 	if len(cmd.Keys) > 1 { // one element is moved, as by BLMOVE
 		timedOut = resp.Null
 	}
-	s.ctx.Cmd = cmd
-	s.calls.last.startUs = s.engine.clock.MonotonicUs()
+	s.work.ctx.Cmd = cmd
+	s.work.calls.last.startUs = s.engine.clock.MonotonicUs()
 	reply := s.Await(0, func(over <-chan struct{}) resp.Value {
 		s.engine.options.Upstream.Await(c, over)
 		return f.replyOf(c)
 	}, func() resp.Value { return timedOut })
-	s.req.awaited.ended = func() { f.countBound(c) }
-	s.block(s.ctx.Waiting, args)
+	s.work.req.awaited.ended = func() { f.countBound(c) }
+	s.block(s.work.ctx.Waiting, args)
 	return reply
 }
 

@@ -72,11 +72,12 @@ func (s *Session) Use(w *Work) bool {
 	if s.work != nil {
 		return false
 	}
-	s.use(&w.work)
+	w.serve(s)
 	return true
 }
 
-func (s *Session) use(w *work) {
+// serve makes w the session's.
+func (w *work) serve(s *Session) {
 	s.work = w
 	w.rec.session, w.calls.session = s, s
 	w.calls.ran = nil
@@ -109,16 +110,16 @@ func (s *Session) Release() *Work {
 
 // Renew replaces the session's Work after a panic, which may have left anything in it.
 func (s *Session) Renew() {
-	s.calls.flush()
+	s.work.calls.flush()
 	w := s.engine.newWork()
-	w.shared = s.shared
-	s.use(&w.work)
+	w.shared = s.work.shared
+	w.serve(s)
 }
 
 // selected returns the database in which the session's next command runs.
 func (s *Session) selected() int {
 	if s.work != nil {
-		return s.ctx.DBIndex
+		return s.work.ctx.DBIndex
 	}
 	return s.db
 }

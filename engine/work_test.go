@@ -50,7 +50,7 @@ func TestWorkKeepsSessionsApart(t *testing.T) {
 	take(0, "SELECT", "0")
 	take(0, "GET", "other")
 	take(2, "GET", "kother")
-	require.Equal(t, int64(1), all[0].engine.recording.tracking.Keys(), "only what the session has read that tracks")
+	require.Equal(t, int64(1), all[0].engine.recording.tracking.Keys(), "of the session that tracks only")
 	require.Equal(t, "get", all[2].shown.view().lastCommand.FullName())
 	take(1, "CLIENT", "TRACKING", "OFF")
 	take(0, "PING")
@@ -94,7 +94,8 @@ func TestLogOfACallWithoutWork(t *testing.T) {
 	s := all[0]
 	s.engine.slow.logUs.Store(0)
 	s.Use(w)
-	b := &Blocked{session: s, cmd: s.engine.table.Lookup([]byte("save")), call: &blockedCall{args: []string{"save"}}}
+	save := s.engine.table.Lookup([]byte("save"))
+	b := &Blocked{session: s, cmd: save, call: &blockedCall{args: []string{"save"}}}
 	s.Publish(Buffers{})
 	require.Same(t, w, s.Release())
 	b.log(1)
@@ -105,8 +106,8 @@ func TestRenew(t *testing.T) {
 	w, _, all := sharing(t, 1)
 	s := all[0]
 	s.Use(w)
-	s.ctx.Mode = ^s.ctx.Mode
+	s.work.ctx.Mode = ^s.work.ctx.Mode
 	s.Renew()
-	require.Zero(t, s.ctx.Mode)
+	require.Zero(t, s.work.ctx.Mode)
 	require.NotSame(t, w, s.Release())
 }

@@ -42,7 +42,6 @@ type conn struct {
 	session   *engine.Session
 	limits    *connLimits // those in force
 	in        *reader     // nil: nothing of a command has arrived
-	query     queryBuffer
 	out       output
 	phase     phase
 	seat      seat
@@ -76,16 +75,17 @@ func (s *seat) hears(e poll.Event) {
 
 // progress is how far a connection has come with its input.
 type progress struct {
-	readErr    error // why nothing more is read
-	fresh      bool  // something was read since the last step
-	unfinished bool  // it has input that goes on in the next round
-	work       int   // bytes that the last step has handled
-	ticket     int64 // of the loop, for the present step
-	stamp      int64 // of the round in which the last input was read
-	pipelines  bool  // the last batch was a pipeline, so the next may well be one
-	subscribed bool  // the output limit is the one of subscribers
-	muted      bool  // see Interception.Mute
-	denied     bool  // by protected-mode, after a TLS handshake
+	readErr    error       // why nothing more is read
+	query      queryBuffer // the reader's, while the connection has none
+	fresh      bool        // something was read since the last step
+	unfinished bool        // it has input that goes on in the next round
+	work       int         // bytes that the last step has handled
+	ticket     int64       // of the loop, for the present step
+	stamp      int64       // of the round in which the last input was read
+	pipelines  bool        // the last batch was a pipeline, so the next may well be one
+	subscribed bool        // the output limit is the one of subscribers
+	muted      bool        // see Interception.Mute
+	denied     bool        // by protected-mode, after a TLS handshake
 	blockTimer *time.Timer
 }
 
@@ -179,7 +179,7 @@ func (c *conn) begin(remote, local net.Addr) {
 		Orderer: c, Forwards: true, Shares: true,
 		Buffers: func() engine.Buffers { return c.sizes(true) },
 	})
-	c.query = newQueryBuffer()
+	c.progress.query = newQueryBuffer()
 	c.setOutputLimit()
 	c.keepAlive()
 	c.session.SetBuffers(c.sizes(false))
@@ -263,7 +263,7 @@ func (c *conn) goesOn() bool {
 func (c *conn) input() *reader {
 	if c.in == nil {
 		c.in = c.loop.buffers.get()
-		c.in.query = c.query
+		c.in.query = c.progress.query
 		c.in.setLimits(c.limits.reader(c.session.Authenticated()))
 	}
 	return c.in
@@ -272,7 +272,7 @@ func (c *conn) input() *reader {
 // lend gives an idle reader back to the loop, for others.
 func (c *conn) lend() {
 	if c.in != nil && c.in.isIdle() {
-		c.query = c.in.query
+		c.progress.query = c.in.query
 		c.loop.buffers.put(c.in)
 		c.in = nil
 	}
@@ -516,7 +516,7 @@ func (c *conn) updateLimits() {
 func (c *conn) trim() {
 	if c.in != nil {
 		if c.in.release(); len(c.in.buf) == 0 {
-			c.query, c.in = c.in.query, nil
+			c.progress.query, c.in = c.in.query, nil
 		}
 	}
 	c.out.release()
@@ -536,7 +536,7 @@ func (c *conn) publish() {
 // command runs, or the connection is between two batches.
 func (c *conn) sizes(running bool) engine.Buffers {
 	if c.in == nil {
-		return engine.Buffers{QueryFree: c.query.size, Memory: cap(c.out.buf)}
+		return engine.Buffers{QueryFree: c.progress.query.size, Memory: cap(c.out.buf)}
 	}
 	used, unused := c.in.queryBuffer(running)
 	return engine.Buffers{Query: used, QueryFree: unused, Memory: c.in.memory() + cap(c.out.buf)}
