@@ -98,7 +98,11 @@ func (e *Engine) ReadsAhead() bool { return e.store.ReadsAhead() }
 // Ahead returns the database in which the session's next command runs, as far as that is known. ok is false
 // if nothing is worth reading ahead for it: in a transaction, and for a small keyspace.
 func (s *Session) Ahead() (db int, ok bool) {
-	return s.selected(), !s.tx.open && s.engine.ReadsAhead() && s.Blocked() == nil
+	db = s.db
+	if s.work != nil {
+		db = s.work.ctx.DBIndex
+	}
+	return db, !s.tx.open && s.engine.ReadsAhead() && s.Blocked() == nil
 }
 
 // ReadAhead reads the memory of the first keys of commands that have arrived, so that the processor has it in

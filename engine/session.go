@@ -48,7 +48,7 @@ type Peer struct {
 	Owner           bool // the program that runs the engine: it needs no password and may debug
 	Streams         bool // it sends replies of resp.KindStream piece by piece, and reads no others
 	Forwards        bool // it calls ForwardBatch
-	Shares          bool // it lends the session a Work, which others use in turns; see Session.Use
+	Shares          bool // it lends the session a Work, which others use in turns; see Work.Serve
 	// KeepsArgs says that the arguments of a call do not change until the next call has
 	// begun, or EndCall or Publish was called. See EndCall.
 	KeepsArgs bool

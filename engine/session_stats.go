@@ -38,13 +38,6 @@ func (m *calls) isTimed(cmd *commands.Command) bool {
 	return m.random>>28 == 0 || m.run.Calls == 0 && !m.session.engine.stats.Latency(cmd).Timed()
 }
 
-// Heard notes that something was read from the client.
-func (s *Session) Heard() {
-	if s.side.replica != nil {
-		s.side.replica.Heard(s.engine.clock.MonotonicUs())
-	}
-}
-
 // CountWritten counts a write of n bytes to the client. Any goroutine may call it.
 func (s *Session) CountWritten(n int) { s.engine.stats.Traffic.AddWrite(s.id, int64(n)) }
 
@@ -54,6 +47,9 @@ func (e *Engine) Stats() *stats.Stats { return &e.stats }
 // Publish shows other sessions the present state of this one. The connection calls
 // it after each batch of commands.
 func (s *Session) Publish(b Buffers) {
+	if s.side.replica != nil {
+		s.side.replica.Heard(s.engine.clock.MonotonicUs())
+	}
 	s.shown.publish(b)
 	s.EnforceClientMemory()
 }

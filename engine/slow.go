@@ -143,8 +143,8 @@ func (e *Engine) scriptCallTime(c *commands.Ctx, us int64, sampled bool) {
 }
 
 // slowEntry returns an entry about a call of the session. Any goroutine may call it.
-func (s *Session) slowEntry(args []string) slowlog.Entry {
-	return slowlog.Entry{Args: args, Addr: s.peer.Addr, Name: s.shown.view().name}
+func (v *shown) slowEntry(args []string) slowlog.Entry {
+	return slowlog.Entry{Args: args, Addr: v.session.peer.Addr, Name: v.view().name}
 }
 
 // A blockedCall is a call that waits. It is logged when it was served, with the time that
@@ -206,5 +206,5 @@ func (b *Blocked) log(us int64) {
 	if b.call.args == nil || b.cmd.Is(commands.SkipSlowlog) {
 		return
 	}
-	b.session.engine.slow.logCall(us, func() slowlog.Entry { return b.session.slowEntry(b.call.args) })
+	b.session.engine.slow.logCall(us, func() slowlog.Entry { return b.session.shown.slowEntry(b.call.args) })
 }

@@ -10,7 +10,7 @@ import (
 
 // A Work is what a session needs while it runs commands, and does not need between them: the context of the
 // handlers, what the call under way changes, what is counted and not in the statistics yet. Sessions that
-// run in turns share one, which so stays in the processor's cache; see Session.Use.
+// run in turns share one, which so stays in the processor's cache; see Serve.
 //
 // It belongs to one goroutine at a time.
 type Work struct{ work }
@@ -66,9 +66,9 @@ func (w *Work) CountRead(n int) {
 	w.calls.reads++
 }
 
-// Use makes the session run its commands with w, until Release. It reports false if the session has a Work:
+// Serve makes a session run its commands with w, until Release. It reports false if the session has a Work:
 // its own, or one that Release has left to it.
-func (s *Session) Use(w *Work) bool {
+func (w *Work) Serve(s *Session) bool {
 	if s.work != nil {
 		return false
 	}
@@ -106,22 +106,6 @@ func (s *Session) Release() *Work {
 	}
 	s.db, s.work = w.ctx.DBIndex, nil
 	return w.whole
-}
-
-// Renew replaces the session's Work after a panic, which may have left anything in it.
-func (s *Session) Renew() {
-	s.work.calls.flush()
-	w := s.engine.newWork()
-	w.shared = s.work.shared
-	w.serve(s)
-}
-
-// selected returns the database in which the session's next command runs.
-func (s *Session) selected() int {
-	if s.work != nil {
-		return s.work.ctx.DBIndex
-	}
-	return s.db
 }
 
 // begins notes the row of a call that is to be counted.

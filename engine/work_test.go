@@ -19,7 +19,7 @@ func sharing(t *testing.T, n int) (w *Work, take func(i int, args ...string) str
 	}
 	return w, func(i int, args ...string) string {
 		s := all[i]
-		s.Use(w)
+		w.Serve(s)
 		reply := send(s, args...)
 		text := string(resp.Append(nil, &reply, resp.RESP2))
 		s.Publish(Buffers{})
@@ -54,7 +54,7 @@ func TestWorkKeepsSessionsApart(t *testing.T) {
 	require.Equal(t, "get", all[2].shown.view().lastCommand.FullName())
 	take(1, "CLIENT", "TRACKING", "OFF")
 	take(0, "PING")
-	require.True(t, all[1].Use(w))
+	require.True(t, w.Serve(all[1]))
 	all[1].Publish(Buffers{}) // messages were delivered, say
 	all[1].Release()
 	require.Equal(t, "client|tracking", all[1].shown.view().lastCommand.FullName())
@@ -69,13 +69,13 @@ func TestWorkKeepsSessionsApart(t *testing.T) {
 func TestBlockedKeepsItsWork(t *testing.T) {
 	w, take, all := sharing(t, 2)
 	s := all[0]
-	require.True(t, s.Use(w))
+	require.True(t, w.Serve(s))
 	send(s, "BLPOP", "list", "0")
 	s.Publish(Buffers{})
 	require.Nil(t, s.Release())
-	require.False(t, s.Use(s.engine.NewWork()), "it has one")
+	require.False(t, s.engine.NewWork().Serve(s), "it has one")
 	other := s.engine.NewWork()
-	all[1].Use(other)
+	other.Serve(all[1])
 	send(all[1], "RPUSH", "list", "x")
 	all[1].Publish(Buffers{})
 	require.Same(t, other, all[1].Release())
@@ -93,21 +93,10 @@ func TestLogOfACallWithoutWork(t *testing.T) {
 	w, _, all := sharing(t, 1)
 	s := all[0]
 	s.engine.slow.logUs.Store(0)
-	s.Use(w)
+	w.Serve(s)
 	save := s.engine.table.Lookup([]byte("save"))
 	b := &Blocked{session: s, cmd: save, call: &blockedCall{args: []string{"save"}}}
 	s.Publish(Buffers{})
 	require.Same(t, w, s.Release())
 	b.log(1)
-}
-
-// TestRenew: nothing of a call that has panicked reaches another one.
-func TestRenew(t *testing.T) {
-	w, _, all := sharing(t, 1)
-	s := all[0]
-	s.Use(w)
-	s.work.ctx.Mode = ^s.work.ctx.Mode
-	s.Renew()
-	require.Zero(t, s.work.ctx.Mode)
-	require.NotSame(t, w, s.Release())
 }

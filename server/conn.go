@@ -209,7 +209,7 @@ func (c *conn) step() {
 	defer func() {
 		if p := recover(); p != nil {
 			c.logPanic(p)
-			c.session.Renew()
+			c.renewWork()
 			c.end(true) // earlier commands are answered
 		}
 	}()
@@ -221,6 +221,14 @@ func (c *conn) step() {
 		c.finish()
 	case silent:
 		c.listen()
+	}
+}
+
+// renewWork replaces the session's Work after a panic, which may have left anything in it.
+func (c *conn) renewWork() {
+	if w := c.session.Release(); w != nil {
+		w.Count()
+		c.server.engine.NewWork().Serve(c.session)
 	}
 }
 
@@ -282,7 +290,6 @@ func (c *conn) filled(n int) {
 	c.in.filled(n)
 	c.progress.fresh = true
 	c.loop.takesWork().CountRead(n)
-	c.session.Heard()
 	if c.limits.idle > 0 || c.seat.draining {
 		c.life.lastActive = time.Now()
 	}

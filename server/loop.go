@@ -385,7 +385,7 @@ func (l *loop) serve(c *conn) bool {
 	if c.out.buf == nil {
 		c.out.buf = l.buffers.getOut()
 	}
-	if c.session.Use(l.takesWork()) {
+	if l.takesWork().Serve(c.session) {
 		l.work = nil
 	}
 	ticket := l.lease.begin(c)

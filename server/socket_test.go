@@ -494,3 +494,18 @@ func firstConn(s *Server) *conn {
 	}
 	return nil
 }
+
+// TestWorkAfterPanic: a panic may have left anything in a session's Work, so nobody has it again.
+func TestWorkAfterPanic(t *testing.T) {
+	t.Parallel()
+	s, err := Listen(Options{Config: newConfig(t, "--bind", "127.0.0.1"), FreePort: true})
+	require.NoError(t, err)
+	defer s.Close()
+	c := &conn{server: s, session: s.engine.NewSession(engine.Peer{Shares: true})}
+	w := s.engine.NewWork()
+	require.True(t, w.Serve(c.session))
+	c.renewWork()
+	require.NotSame(t, w, c.session.Release())
+	c.renewWork() // it has none
+	c.session.Close()
+}
