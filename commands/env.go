@@ -48,6 +48,13 @@ func (w *Watched) set(bit Watched, on bool) {
 	}
 }
 
+// Unwatch ends what the following methods have begun.
+func (e *Env) Unwatch() {
+	if e.watched != 0 {
+		e.watched, e.group, e.afterRead, e.monitor, e.observer = 0, nil, nil, nil, nil
+	}
+}
+
 // Record makes commands record their effects in g; nil: they don't. See effects.go.
 func (e *Env) Record(g *effects.Group) {
 	e.group = g

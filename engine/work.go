@@ -87,7 +87,7 @@ func (w *work) serve(s *Session) {
 	w.invalid.MadeBy(&s.tracking)
 	env.Caller = s
 	env.Guard = s.who.guardOf()
-	env.AfterReads(nil)
+	env.Unwatch()
 	if s.tracking.ReadsKeys() {
 		env.AfterReads(w.read)
 	}

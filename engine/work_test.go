@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 // sharing returns an engine's Work, and n sessions that use it in turns.
@@ -63,6 +64,20 @@ func TestWorkKeepsSessionsApart(t *testing.T) {
 	require.Equal(t, before, all[0].engine.stats.Commands(), "what is shared is counted by who shares it")
 	w.Count()
 	require.Less(t, before, all[0].engine.stats.Commands())
+}
+
+// TestNobodyWatchesTheNext: whoever saw the commands of a session does not see those of the next, even before its
+// own begin.
+func TestNobodyWatchesTheNext(t *testing.T) {
+	w, take, all := sharing(t, 2)
+	monitor := open(t, all[0].engine)
+	send(monitor, "MONITOR")
+	take(0, "PING")
+	require.True(t, w.ctx.Env.Shown())
+	send(monitor, "RESET")
+	all[0].engine.locks.torn.add(store.AllShards)
+	require.Empty(t, take(1, "GET", "k"))
+	require.False(t, w.ctx.Env.Shown())
 }
 
 // TestBlockedKeepsItsWork: who serves a blocked session uses its Work, so nobody else has it until then.
