@@ -106,7 +106,9 @@ func (m *calls) close(monotonicUs int64) {
 // slow logs a call that has ended.
 func (m *calls) slow(cmd *commands.Command, args [][]byte, us int64) {
 	s, redacted := m.session, m.session.work.ctx.Redacted
-	s.engine.slow.call(cmd, us, func() slowlog.Entry { return s.shown.slowEntry(slowlog.Args(args, redacted)) })
+	s.engine.slow.call(cmd, us, func() slowlog.Entry {
+		return s.shown.slowEntry(slowlog.Args(args, redacted))
+	})
 }
 
 // measure calls a command and leaves it open, or reads the clock at once if that

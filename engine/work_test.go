@@ -66,8 +66,8 @@ func TestWorkKeepsSessionsApart(t *testing.T) {
 	require.Less(t, before, all[0].engine.stats.Commands())
 }
 
-// TestNobodyWatchesTheNext: whoever saw the commands of a session does not see those of the next, even before its
-// own begin.
+// TestNobodyWatchesTheNext: whoever saw the commands of a session does not see those of the next, even before
+// its own begin.
 func TestNobodyWatchesTheNext(t *testing.T) {
 	w, take, all := sharing(t, 2)
 	monitor := open(t, all[0].engine)
