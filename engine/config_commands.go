@@ -95,7 +95,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 // CONFIG RESETSTAT
 func (e *Engine) configResetStat(c *commands.Ctx) resp.Value {
 	c.Store.ResetStats()
-	caller(c).work.calls.flush()
+	caller(c).Count()
 	e.stats.Reset()
 	e.accounts.Log.ResetCounts()
 	e.observers.doctor.ResetTotals()

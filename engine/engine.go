@@ -158,7 +158,7 @@ func New(o Options) *Engine {
 		e.accounts.Commands(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryStats, o.FreeMemory),
 		e.storage.Commands(), e.replicationGroup(),
 		doctor.Commands(func() *doctor.Doctor { return e.observers.doctor }), e.observers.traces.Commands(),
-		[]commands.Command{e.stats.Command(func(c *commands.Ctx) { caller(c).work.calls.flush() })},
+		[]commands.Command{e.stats.Command(func(c *commands.Ctx) { caller(c).Count() })},
 	)
 	e.observers.doctor = doctor.New(e.table)
 	e.life.renameErr = rename(e.table, o.Config.Renames())

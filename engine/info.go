@@ -38,7 +38,7 @@ func (e *Engine) infoCommand() commands.Command {
 // INFO [section [section ...]]
 func (e *Engine) info(c *commands.Ctx) resp.Value {
 	report := info.NewReport(c.Args[1:])
-	caller(c).work.calls.flush()
+	caller(c).Count()
 	f := e.Facts()
 	f.NowUs = c.NowUs
 	if report.Shows("keyspace", "stats") {

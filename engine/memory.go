@@ -56,7 +56,7 @@ func (e *Engine) memoryDoctor(*commands.Ctx) resp.Value {
 
 // MEMORY STATS
 func (e *Engine) memoryStats(c *commands.Ctx) resp.Value {
-	caller(c).work.calls.flush()
+	caller(c).Count()
 	keys, busy := e.keyspaceFigures(c)
 	if busy != nil {
 		return resp.Error(busy.Reply)

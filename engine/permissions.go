@@ -24,7 +24,6 @@ func (a *account) deny(cmd *commands.Command, args [][]byte) resp.Value {
 	if a.session.tx.open {
 		context = acl.Multi
 	}
-	a.session.work.calls.begins(cmd)
 	a.logDenial(d, context, a.user.Load().Name())
 	switch d.Reason {
 	case acl.DeniedKey:

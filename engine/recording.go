@@ -103,7 +103,7 @@ func (r *recording) refreshLogged() {
 
 // A recorder records what the commands of a session change, as far as something wants it.
 type recorder struct {
-	work     *work
+	work     *Work
 	session  *Session      // that has the work, or had it last
 	group    effects.Group // what the call under way changes, if it is on
 	on       bool          // the call is recorded

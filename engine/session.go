@@ -17,7 +17,7 @@ import (
 // A Session is one client of an engine. Its methods belong to one goroutine unless
 // they say otherwise; other sessions see only what Publish last showed.
 type Session struct {
-	work    *work // what its commands need while they run; nil: none does
+	work    *Work // what its commands need while they run; nil: none does
 	engine  *Engine
 	peer    Peer
 	id      int64

@@ -34,7 +34,7 @@ type lastCall struct {
 
 // calls is what a session counts and measures of its calls, until the statistics have it.
 type calls struct {
-	work      *work
+	work      *Work
 	session   *Session          // that has the work, or had it last
 	id        int64             // of the work: what is counted is spread by it
 	ran       *commands.Command // the last one of this session; nil: none

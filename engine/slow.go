@@ -70,7 +70,7 @@ func (w *slow) sampleGC() {
 //
 // Of a container the subcommands are shown. Names that are no commands are ignored.
 func (e *Engine) latencyHistogram(c *commands.Ctx) resp.Value {
-	caller(c).work.calls.flush()
+	caller(c).Count()
 	var out []resp.Value
 	add := func(cmd *commands.Command) {
 		if h := latency.Histogram(&e.stats, cmd); cmd.Own() == cmd && h.Kind() == resp.KindMap {

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
+	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/store"
@@ -13,11 +14,8 @@ import (
 // run in turns share one, which so stays in the processor's cache; see Serve.
 //
 // It belongs to one goroutine at a time.
-type Work struct{ work }
-
-type work struct {
+type Work struct {
 	engine *Engine
-	whole  *Work
 	shared bool // it is flushed by who shares it, not by each Publish
 
 	req   request // under way, or the last one
@@ -33,6 +31,23 @@ type work struct {
 	read func(cmd *commands.Command, args [][]byte) // rec.read
 }
 
+// A request is one command of a client, from its arrival to its reply: what Do has to know of it, and nothing
+// of the one before. One that CLIENT PAUSE postpones is kept by its wait.
+type request struct {
+	postponed bool // it waits for its turn, so it has no reply yet
+	resumed   bool // it was postponed, and runs now
+	admitted  bool // logins.Limit has admitted it
+	answered  bool // EXEC has applied CLIENT REPLY itself
+	deferred  bool // it is collected for ForwardBatch
+
+	rules *replication.Rules // those that have admitted it
+
+	locked    bool           // it holds a shard
+	untouched store.ShardSet // its shards, if it does not count as use
+	served    []*Blocked     // sessions that it has served and not yet woken
+	awaited   *future        // see Await
+}
+
 // NewWork returns a Work for sessions that share it. Its Count must be called before the replies of their
 // calls are sent.
 func (e *Engine) NewWork() *Work {
@@ -43,9 +58,8 @@ func (e *Engine) NewWork() *Work {
 
 // newWork returns a Work for a single session.
 func (e *Engine) newWork() *Work {
-	all := &Work{}
-	w := &all.work
-	w.engine, w.whole, w.calls.work, w.rec.work = e, all, w, w
+	w := &Work{engine: e}
+	w.calls.work, w.rec.work = w, w
 	id := e.sessions.works.Add(1)
 	w.calls.id, w.calls.random = id, uint32(id)
 	w.calls.limits.Sampler = rl.NewTopSampler(&e.stats.Top, id)
@@ -54,7 +68,7 @@ func (e *Engine) newWork() *Work {
 	w.steps = store.Yielder{Every: keysPerStep, Yield: func() { w.calls.session.yield() }}
 	w.read = w.rec.read
 	w.invalid = e.recording.tracking.Invalidations()
-	return all
+	return w
 }
 
 // Count adds what was counted to the statistics.
@@ -77,7 +91,7 @@ func (w *Work) Serve(s *Session) bool {
 }
 
 // serve makes w the session's.
-func (w *work) serve(s *Session) {
+func (w *Work) serve(s *Session) {
 	s.work = w
 	w.rec.session, w.calls.session = s, s
 	w.calls.ran = nil
@@ -105,7 +119,7 @@ func (s *Session) Release() *Work {
 		return nil
 	}
 	s.db, s.work = w.ctx.DBIndex, nil
-	return w.whole
+	return w
 }
 
 // begins notes the row of a call that is to be counted.

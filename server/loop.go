@@ -89,7 +89,7 @@ func (s *seats) leave(c *conn) bool {
 	return true
 }
 
-// empty reports whether there are no connections.
+// empty reports whether no connection has a token.
 func (s *seats) empty() bool { return len(s.conns) == len(s.free) }
 
 // A pace is what a loop has done since the scheduler has looked at other descriptors.

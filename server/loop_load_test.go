@@ -92,7 +92,7 @@ func countDescriptors(t *testing.T) int {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Skipf("this system does not tell: %v", err)
+		t.Skipf("this system does not list a process' descriptors: %v", err)
 	}
 	return len(files)
 }

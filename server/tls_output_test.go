@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/zlimit/zlimit/testca"
 )
 
 // TestTLSLastRecords: what the socket has not accepted of the last reply is sent once
@@ -23,12 +21,7 @@ func TestTLSLastRecords(t *testing.T) {
 	if feedsAll {
 		t.Skip("nothing reads what is no loop's with -fed")
 	}
-	ca, err := testca.New("ca")
-	require.NoError(t, err)
-	pair, err := ca.Issue(testca.Leaf{Name: "server"})
-	require.NoError(t, err)
-	certificate, err := pair.TLS()
-	require.NoError(t, err)
+	inside, outside := tlsConfigsOf(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
@@ -38,8 +31,8 @@ func TestTLSLastRecords(t *testing.T) {
 	require.NoError(t, raw.SetDeadline(time.Now().Add(time.Minute)))
 	accepted, err := l.Accept()
 	require.NoError(t, err)
-	nc := newTLSConn(accepted, &tls.Config{Certificates: []tls.Certificate{certificate}})
-	client := tls.Client(raw, &tls.Config{RootCAs: ca.Pool(), ServerName: "localhost"})
+	nc := newTLSConn(accepted, inside)
+	client := tls.Client(raw, outside)
 	shaken := make(chan error, 1)
 	go func() { shaken <- client.Handshake() }()
 	require.NoError(t, nc.Handshake())
