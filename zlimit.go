@@ -73,6 +73,10 @@ func Open(o Options) (*Limiter, error) {
 	o.setDefaults()
 	l := over(o, engine.Options{
 		Disk:  engine.Directory(o.Config.String("dir")),
+		After: func(ms int64, fn func()) (stop func()) {
+			t := time.AfterFunc(time.Duration(min(ms, maxWaitMs))*time.Millisecond, fn)
+			return func() { t.Stop() }
+		},
 		Pause: func() { time.Sleep(time.Millisecond) }, //nolint:forbidigo // limits the pace of snapshots
 	})
 	l.owner = true

@@ -13,8 +13,11 @@ import (
 type Wait struct {
 	Keys      [][]byte   // owned by the Wait
 	Target    []byte     // another key that Take changes; nil: none
-	TimeoutMs int64      // 0: no timeout
+	TimeoutMs int64      // of real time; 0: no timeout
 	TimedOut  resp.Value // the reply after the timeout
+
+	// Room is set instead of the fields below by a command that waits for room in its keys.
+	Room *RoomWait
 
 	// Wants reports whether a node is of the type that the command waits for.
 	Wants func(n *store.Node) bool
@@ -70,6 +73,11 @@ func (c *Ctx) wait(w *Wait, otherwise resp.Value) resp.Value {
 	return resp.None
 }
 
+// Wait makes the command wait for room in keys.
+func (c *Ctx) Wait(keys [][]byte, room *RoomWait) {
+	c.Waiting = &Wait{Keys: ownKeys(keys), TimedOut: resp.NullArray, Room: room}
+}
+
 // ownKeys copies keys: a Wait outlives its command's arguments.
 func ownKeys(args [][]byte) [][]byte {
 	out := make([][]byte, len(args))
@@ -94,3 +102,19 @@ func parseTimeout(arg []byte) (ms int64, refusal resp.Value) {
 	}
 	return int64(f), resp.None
 }
+
+// A RoomWait is a command that waits, on the server's clock, until there is room in its keys for what it
+// takes. Package engine calls its handler again, with Ctx.Room set to it, when room may have come: a call is
+// first in the queues of all its keys then. The handler sets Ctx.Waiting to the same Wait again, or calls
+// Claim and, if that is true, changes the keys and returns the reply. When the time is over it may not wait.
+type RoomWait struct {
+	SinceMs int64 // when the command came
+	UntilMs int64 // when its time is over
+	// DueMs is when there is room unless the keys change before. It counts for the first in the queues.
+	DueMs int64
+	// Claim ends the wait; it reports false if that has ended in another way.
+	Claim func() bool
+}
+
+// IsOver reports whether the time of the wait is over.
+func (r *RoomWait) IsOver(nowMs int64) bool { return nowMs >= r.UntilMs }

@@ -7,7 +7,7 @@ import (
 )
 
 // Flags are a command's properties, named as COMMAND INFO names them.
-type Flags uint32
+type Flags uint64
 
 // The flags of Redis 7.0 in the order in which COMMAND INFO lists them, and then our
 // own, which it does not list.
@@ -46,6 +46,7 @@ const (
 	EndsMulti   // is admitted in MULTI even if memory is exhausted: it ends the queue
 	LogsIn      // may compare a password
 	NeedsDisk   // is refused, like writes, while the disk fails, although it writes nothing
+	WaitsRoom   // may wait for room in its keys, see RoomWait
 )
 
 // A KeySpec says which arguments are keys and what is done to them. The command's name

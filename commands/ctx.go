@@ -17,6 +17,9 @@ type Ctx struct {
 	Proto int      // of the client: resp.RESP2 or resp.RESP3
 	Mode  Mode
 
+	// Room is the wait of a command that waits for room in its keys and is called again; else nil.
+	Room *Wait
+
 	// Unheld are the shards that are not locked. Scripts check it; the keys of other
 	// commands are known before they run.
 	Unheld store.ShardSet
@@ -117,6 +120,7 @@ type Settings struct {
 	ZSetMaxListpackCount int64 // entries up to which OBJECT ENCODING says listpack
 	ZSetMaxListpackValue int64 // bytes a member may have there
 	RLLogMaxUnits        int64 // most entries of a log to which RL commands add
+	RLMaxWaiting         int64 // most calls that wait for room in a key
 	RDBCompression       bool  // DUMP compresses
 	LimiterAware         bool  // maxmemory-policy is limiter-aware
 	EvictsByUse          bool  // there is a maxmemory, and an LRU or LFU policy

@@ -146,6 +146,10 @@ var serverDirectives = []Directive{
 			"several lines.",
 	},
 	{
+		Name: "rl-max-waiting", Kind: KindInt, Default: "1000", Min: 0, Max: 1_000_000, Ours: true,
+		About: "How many calls with WAIT may wait for room in a key; the next one is refused.",
+	},
+	{
 		Name: "rl-stats-prefix", Kind: KindPrefixes, Ours: true,
 		About: "Beginnings of keys by which RL.STATS and the metrics show decisions, up to 64.",
 	},

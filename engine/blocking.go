@@ -27,6 +27,7 @@ type Blocked struct {
 	postponed *postponedCommand // the command that CLIENT PAUSE postpones; nil: it waits for something else
 	silent    bool              // CLIENT REPLY: the reply is not sent
 	call      *blockedCall      // nil: what the command takes is not measured
+	room      *roomWait         // nil: it does not wait for room
 
 	reply resp.Value // written before done, by the one that has claimed the waiter
 	last  bool       // likewise: the connection is closed after the reply
@@ -59,6 +60,9 @@ func (b *Blocked) Over() bool { return b.done.Load() }
 func (s *Session) Resume() resp.Value {
 	b := s.shown.blocked.Load()
 	b.leaveQueues(false)
+	if b.room != nil {
+		s.shown.countNames()
+	}
 	if b.postponed != nil {
 		return b.runPostponed()
 	}
@@ -81,7 +85,12 @@ func (s *Session) Resume() resp.Value {
 func (b *Blocked) TimeoutMs() int64 { return b.wait.TimeoutMs }
 
 // timed returns 1 if the wait has a timeout, else 0.
-func (b *Blocked) timed() int64 { return min(b.wait.TimeoutMs, 1) }
+func (b *Blocked) timed() int64 {
+	if b.wait.Room != nil {
+		return 1
+	}
+	return min(b.wait.TimeoutMs, 1)
+}
 
 // TimeOut ends the wait with the reply of a timeout, unless it has ended. A panic ends the client only. Any
 // goroutine may call it.
@@ -167,11 +176,14 @@ func (s *Session) block(w *commands.Wait, args [][]byte) {
 	b.waiter.Owner = b
 	b.call = s.work.calls.suspend(args)
 	b.show()
-	if b.awaited == nil {
+	switch {
+	case b.awaited != nil:
+		go b.await()
+	case w.Room != nil:
+		s.engine.waits.enter(b, args)
+	default:
 		s.work.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
-		return
 	}
-	go b.await()
 }
 
 // await runs the future. A panic ends the client only, as one in a command does.
@@ -230,6 +242,14 @@ func (b *Blocked) leaveQueues(served bool) {
 	switch {
 	case b.awaited != nil || b.postponed != nil: // it is in no queue
 		s.shown.blocked.Store(nil)
+		return
+	case b.room != nil: // who holds the shards removes it
+		if served {
+			st.Lock(shards)
+			st.Unlock(shards)
+		}
+		s.shown.blocked.Store(nil)
+		s.engine.waits.left(b)
 		return
 	case served:
 		st.Lock(shards)
@@ -316,6 +336,14 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 	if b == nil || !b.isOpen() {
 		return resp.Int(0)
 	}
+	if b.room != nil && !failing {
+		if b.waiter.Claimed() {
+			return resp.Int(0)
+		}
+		s := caller(c)
+		s.engine.waits.endTime(b)
+		return resp.Int(1)
+	}
 	reply := b.timedOut()
 	if failing {
 		reply = errUnblocked
@@ -341,7 +369,11 @@ func (k keyspace) serve(shards store.ShardSet) {
 	st := s.engine.store
 	for ready := st.DrainReady(shards); len(ready) > 0; ready = st.DrainReady(shards) {
 		for _, ready := range ready {
-			k.serveKey(ready)
+			if ready.Want == store.Change {
+				k.serveRoom(ready)
+			} else {
+				k.serveKey(ready)
+			}
 		}
 	}
 }
@@ -364,18 +396,25 @@ func (k keyspace) serveKey(ready store.ReadyKey) {
 		settings := own.Settings
 		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
 		s.engine.preserveFor(b.wait, db, key)
-		group := c.Group()
-		if group != nil {
-			group.Separate() // as in Redis: the pop follows the push
-			group.SetEvent(own.Cmd.ChangeEvent())
-		}
-		own.Env.Record(group)
-		s.work.rec.invalidate()
-		s.EndCall()
-		b.reply = b.take(own, n)
+		k.recordFor(own)
+		b.reply = b.measured(func() resp.Value { return b.wait.Take(own, n) })
 		s.work.rec.invalidateServed(b.session, ready)
 		own.Env.Record(nil)
 		own.Settings = settings
 		s.work.req.served = append(s.work.req.served, b)
 	}
+}
+
+// recordFor makes what own changes part of what the command under way does, behind its changes, as in Redis,
+// where the pop follows the push.
+func (k keyspace) recordFor(own *commands.Ctx) {
+	s := k.session
+	group := s.work.ctx.Group()
+	if group != nil {
+		group.Separate()
+		group.SetEvent(own.Cmd.ChangeEvent())
+	}
+	own.Env.Record(group)
+	s.work.rec.invalidate()
+	s.EndCall()
 }

@@ -94,11 +94,12 @@ const (
 	queuedArgBytes = int(unsafe.Sizeof([]byte{}))
 )
 
-// countNames counts what the names take that the session watches, has subscribed to or tracks as prefixes. It
-// is called when they have changed: one command may name any number.
+// countNames counts what the names take that the session watches, has subscribed to, tracks as prefixes, or
+// waits for room in. It is called when they have changed: one command may name any number.
 func (v *shown) countNames() {
 	s := v.session
-	bytes := s.tx.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes()
+	bytes := s.tx.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes() +
+		v.blocked.Load().bytes()
 	v.edit(func(p *public) {
 		s.engine.sessions.buffers.Add(bytes - p.nameBytes)
 		p.nameBytes = bytes

@@ -165,7 +165,7 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 	case commands.EqualFold(word, "resume"):
 		e.clock.Resume()
 	case commands.EqualFold(word, "advance"):
-		if e.clock.Advance(ms) != nil {
+		if e.advance(c, ms) != nil {
 			return errClockStep
 		}
 	case commands.EqualFold(word, "set"):
@@ -178,14 +178,46 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 				return errClockBack
 			}
 		}
-		if e.clock.Set(ms) != nil {
+		if ms > c.NowMs && e.advance(c, ms-c.NowMs) != nil || e.clock.Set(ms) != nil {
 			return errClockSet
 		}
 	default:
 		return errClockSyntax
 	}
 	e.room.ReclaimLocked(e.clock.NowUs() / 1000)
+	e.waits.lookAtAll()
+	e.serveNow(c)
 	return resp.OK
+}
+
+// advance moves the clock forwards by ms milliseconds, with a halt wherever something is due for a call that
+// waits: so it is served at the instant at which it would be in real time.
+func (e *Engine) advance(c *commands.Ctx, ms int64) error {
+	nowMs := e.clock.NowUs() / 1000
+	if ms < 0 || ms > clock.MaxMs-nowMs {
+		return clock.ErrRange
+	}
+	for left := ms; ; {
+		next := e.waits.firstMs.Load()
+		if next <= nowMs || next > nowMs+left || e.pause.on() {
+			return e.clock.Advance(left)
+		}
+		if err := e.clock.Advance(next - nowMs); err != nil {
+			return err
+		}
+		left -= next - nowMs
+		nowMs = next
+		e.serveNow(c)
+	}
+}
+
+// serveNow serves calls that are due by a clock that c has moved.
+func (e *Engine) serveNow(c *commands.Ctx) {
+	c.NowUs = e.clock.NowUs()
+	c.NowMs = c.NowUs / 1000
+	k := keyspace{caller(c)}
+	k.serveDue(store.AllShards)
+	k.serve(store.AllShards)
 }
 
 // clockRefusal returns why a subcommand may not move the clock, or "".

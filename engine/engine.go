@@ -103,6 +103,7 @@ type Engine struct {
 	broker    pubsub.Broker
 	observers observers
 	pause     pause
+	waits     waits
 
 	room  room.Keeper
 	stats stats.Stats
@@ -169,6 +170,7 @@ func New(o Options) *Engine {
 		Caller: func(c *commands.Ctx) accounts.Caller { return &caller(c).who },
 	})
 	e.pause.engine = e
+	e.waits.init(e)
 	e.stats.Init(e.table.Len())
 	e.stats.Sampler.Init(e.store, e.clock, e.scripts.BusyChange, o.Pause)
 	e.follow()
@@ -256,6 +258,7 @@ func (e *Engine) Tick() {
 	e.storage.Tick()
 	e.tickReplication()
 	e.room.Tick()
+	e.waits.tick()
 	e.locks.removeOrphans()
 	if e.recording.tracks() {
 		e.recording.tracking.Tick(e.store)

@@ -143,11 +143,12 @@ func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 		s.engine.store.NoTouch(shards, true)
 	}
 	k.begin()
+	k.serveDue(shards)
 	if s.side.follows != nil {
 		s.side.beginFollowing(cmd, args)
 	}
 	s.work.req.locked = shards != 0
-	s.work.ctx.Mode.Set(commands.MayWait, cmd.Is(commands.Blocking))
+	s.work.ctx.Mode.Set(commands.MayWait, cmd.Flags&(commands.Blocking|commands.WaitsRoom) != 0)
 	s.work.ctx.Mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
 	s.work.ctx.Waiting = nil
 	reply := s.work.calls.measure(cmd, args)

@@ -176,8 +176,8 @@ func (p *pause) advance(nowUs int64) {
 			b.end(resp.None)
 		}
 	}
-	if p.running == nil {
-		p.kind.Store(uint32(active))
+	if p.running == nil && pauseKind(p.kind.Swap(uint32(active))) != active && active == pauseNothing {
+		p.engine.waits.kick()
 	}
 	p.setTimer(nowUs, nextUs)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/engine/slowlog"
 	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/store"
 )
 
 // slow is what SLOWLOG and LATENCY show, and from which duration on. See
@@ -175,14 +174,14 @@ func (m *calls) suspend(args [][]byte) *blockedCall {
 	return call
 }
 
-// take serves a blocked session, as Wait.Take does. The session does nothing meanwhile.
-func (b *Blocked) take(c *commands.Ctx, n *store.Node) resp.Value {
+// measured runs the rest of a blocked session's call. The session does nothing meanwhile.
+func (b *Blocked) measured(serve func() resp.Value) resp.Value {
 	if b.call == nil {
-		return b.wait.Take(c, n)
+		return serve()
 	}
 	e := b.session.engine
 	startUs := e.clock.MonotonicUs()
-	reply := b.wait.Take(c, n)
+	reply := serve()
 	us := e.clock.MonotonicUs() - startUs
 	e.slow.event(latency.Unblocking, us)
 	b.call.ranUs += us

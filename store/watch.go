@@ -180,7 +180,9 @@ func (db *DB) touch(kind effects.Kind, n *Node) {
 	db.mark(n)
 }
 
+// mark marks the watches of n's key, and tells those that wait for a change of it.
 func (db *DB) mark(n *Node) {
+	db.signalChanged(n)
 	watched := &db.store.watched[shardIndex(n.Hash())]
 	if watched.Len() == 0 {
 		return
@@ -203,6 +205,7 @@ func (db *DB) mark(n *Node) {
 // touchAll marks the watches of keys of database id that exist in before or, unless it is nil, in after. As
 // in Redis, a key that has expired counts as one that does not exist. It requires AllShards.
 func (s *Store) touchAll(id int, before, after *DB, nowMs int64) {
+	s.signalAll(id)
 	for i := range s.watched {
 		for name := range s.watched[i].All() {
 			hash, key := name.Hash(), name.Key()

@@ -10,18 +10,18 @@ import (
 
 var rlAllowRows = []commands.Command{
 	{
-		Name: "rl.allow", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast,
+		Name: "rl.allow", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast | commands.WaitsRoom,
 		Keys:  key("RW access update"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
 		Handler: rlAllow, Reads: allowIsReadOnly,
 		Syntax: "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] " +
-			"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">] [FULL]",
+			"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">] [FULL] [WAIT milliseconds]",
 		Summary:   "Admits a request if fewer than limit were admitted in the window before it.",
 		Example:   "user:42 100 1m",
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.mallow", Arity: -5, Flags: commands.Write | commands.DenyOOM | commands.Fast,
+		Name: "rl.mallow", Arity: -5, Flags: commands.Write | commands.DenyOOM | commands.Fast | commands.WaitsRoom,
 		Keys: []commands.KeySpec{{
 			Flags: "RW access update", First: 1, Step: 3, KeyNum: true, StepIn: mallowStep,
 			Notes: "each key is followed by a limit and a window, or all of them by terms",
@@ -29,7 +29,7 @@ var rlAllowRows = []commands.Command{
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys",
 		Handler: rlMallow, Reads: mallowIsReadOnly,
 		Syntax: "numkeys <key limit window [key limit window ...] [COST cost] | key [key ...] " + termSyntax +
-			"> [PEEK] [FULL] [ID id]",
+			"> [PEEK] [FULL] [ID id] [WAIT milliseconds]",
 		Summary: "Admits a request if every one of several keys does, " +
 			"and counts it in all of them or in none.",
 		Example:   "2 user:42 10 1s tenant:7 1000 1m COST 2",
@@ -42,7 +42,7 @@ const termSyntax = "TERM <limit window [limit window ...] [ALGO algorithm] [COST
 	"SLOTS max LEASE milliseconds> [TERM ...]"
 
 // RL.ALLOW key limit window [limit window ...] [COST n] [ATMOST] [PEEK]
-// [ALGO algorithm] [FULL]
+// [ALGO algorithm] [FULL] [WAIT ms]
 //
 // A call that is denied or only peeks changes nothing. The type of the key depends
 // on the algorithm; see algorithm.
@@ -58,6 +58,11 @@ func rlAllow(c *commands.Ctx) resp.Value {
 	if refusal := t.decide(c); refusal.IsError() {
 		return refusal
 	}
+	if t.waitMs > 0 {
+		if waiting, refusal := waits(c, t.waitMs, t.d.RetryAfterMs, c.Args[1:2]); waiting {
+			return refusal
+		}
+	}
 	if t.creates() {
 		if refusal := reserve(c, t.name); refusal.IsError() {
 			return refusal
@@ -69,13 +74,13 @@ func rlAllow(c *commands.Ctx) resp.Value {
 	countAllow(c, t.algo, t.name, t.Call, &t.d)
 	markFullness(c, t.name, &t.d)
 	if !t.full {
-		return decisionReply(c, &t.d)
+		return decisionReply(c, &t.d, t.waitMs)
 	}
 	if t.content == &t.log {
 		q := limiter.Quota{Limit: t.d.Limit, WindowMs: t.d.WindowMs}
 		t.d.NextAfterMs = limiter.NextAfter(t.log.log(), c.NowMs, t.log.expireAtMs, q)
 	}
-	return fullReply(c, &t.d, t.algo.name)
+	return fullReply(c, &t.d, t.algo.name, t.waitMs)
 }
 
 // allowPlain handles RL.ALLOW key limit window, the most frequent form.
@@ -110,11 +115,11 @@ func allowPlain(c *commands.Ctx) resp.Value {
 	}
 	countAllow(c, &logAlgorithm, c.Args[1], call, &d)
 	markFullness(c, c.Args[1], &d)
-	return decisionReply(c, &d)
+	return decisionReply(c, &d, 0)
 }
 
-func fullReply(c *commands.Ctx, d *limiter.Decision, algorithm string) resp.Value {
-	return resp.Map(append(c.Values(18),
+func fullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, waitMs int64) resp.Value {
+	reply := append(c.Values(20),
 		resp.Bulk("allowed"), resp.Int(d.Allowed),
 		resp.Bulk("limit"), resp.Int(d.Limit),
 		resp.Bulk("remaining"), resp.Int(d.Remaining),
@@ -123,5 +128,9 @@ func fullReply(c *commands.Ctx, d *limiter.Decision, algorithm string) resp.Valu
 		resp.Bulk("next_after_ms"), resp.Int(d.NextAfterMs),
 		resp.Bulk("used"), resp.Int(d.Used),
 		resp.Bulk("algo"), resp.Bulk(algorithm),
-		resp.Bulk("window_ms"), resp.Int(d.WindowMs))...)
+		resp.Bulk("window_ms"), resp.Int(d.WindowMs))
+	if waitMs > 0 {
+		reply = waited(c, waitMs, append(reply, resp.Bulk("waited_ms")))
+	}
+	return resp.Map(reply...)
 }

@@ -67,6 +67,9 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		if refusal := t.parse(c.Args[2:], allowOptions); refusal.IsError() {
 			return refusal
 		}
+		if t.waitMs > 0 {
+			return errWaitElsewhere
+		}
 		l.Call, l.Terms, l.Full = t.Call, []LimitTerm{limitTerm(&t)}, t.full
 		l.Algorithm, l.count = t.algo.name, (*LimitDecision).countAllow
 		return resp.None
@@ -75,6 +78,9 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		m, refusal := parseMallow(c, newTerms)
 		if refusal.IsError() {
 			return refusal
+		}
+		if m.waitMs > 0 {
+			return errWaitElsewhere
 		}
 		l.count = (*LimitDecision).countMallow
 		if m.step == 1 {
@@ -156,9 +162,13 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		l.Actuals = make([]int64, len(keys))
 		return resp.None
 	},
-	"rl.acquire": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
+	"rl.acquire": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		l.Algorithm = leasesAlgorithm.name
-		l.Count, l.DurationMs, l.ID, refusal = parseAcquire(c)
+		a, refusal := parseAcquire(c)
+		if !refusal.IsError() && a.waitMs > 0 {
+			return errWaitElsewhere
+		}
+		l.Count, l.DurationMs, l.ID = a.slots, a.leaseMs, a.id
 		return refusal
 	},
 	"rl.renew": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
@@ -193,7 +203,7 @@ func ParseLimitCall(c *commands.Ctx) (l LimitCall, refusal resp.Value) {
 
 // DecisionReply returns the reply of RL.ALLOW; a decision of RL.MALLOW has the index of
 // its key before it.
-func DecisionReply(c *commands.Ctx, d *limiter.Decision) resp.Value { return decisionReply(c, d) }
+func DecisionReply(c *commands.Ctx, d *limiter.Decision) resp.Value { return decisionReply(c, d, 0) }
 
 // JointReply returns the reply of a call with a term for each key: the index of the binding one, from 0, and
 // its decision, or with full those of all.
@@ -206,14 +216,14 @@ func JointReply(c *commands.Ctx, binding int, decisions []limiter.Decision, full
 	}
 	reply := append(c.Values(1+len(decisions)), index)
 	for i := range decisions {
-		reply = append(reply, decisionReply(c, &decisions[i]))
+		reply = append(reply, decisionReply(c, &decisions[i], 0))
 	}
 	return resp.Array(reply...)
 }
 
 // FullReply returns the reply of RL.ALLOW with FULL.
 func FullReply(c *commands.Ctx, d *limiter.Decision, algorithm string) resp.Value {
-	return fullReply(c, d, algorithm)
+	return fullReply(c, d, algorithm, 0)
 }
 
 // ThrottleReply returns the reply of CL.THROTTLE.

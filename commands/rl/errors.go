@@ -45,6 +45,7 @@ var (
 	errActualNumber   = resp.Error("ERR actual is not an integer or out of range")
 	errActualNegative = resp.Error("ERR actual must not be negative")
 	errHoldMissing    = commands.SyntaxError("HOLD with a duration is missing")
+	errLeaseMissing   = commands.SyntaxError("LEASE with a duration is missing")
 	errIDMissing      = commands.SyntaxError("ID with a value is missing")
 	errManyTerms      = resp.Error("ERR numkeys must be from 1 to " + strconv.Itoa(maxTerms) +
 		" where terms follow")

@@ -17,10 +17,11 @@ import (
 
 var rlLeaseRows = []commands.Command{
 	{
-		Name: "rl.acquire", Arity: 7, Flags: commands.Write | commands.DenyOOM | commands.Fast,
+		Name: "rl.acquire", Arity: -7,
+		Flags: commands.Write | commands.DenyOOM | commands.Fast | commands.WaitsRoom,
 		Keys:  key("RW access update"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlAcquire,
-		Syntax:    "key max LEASE milliseconds ID id",
+		Syntax:    "key max LEASE milliseconds ID id [WAIT milliseconds]",
 		Summary:   "Acquires one of a number of slots for some time, or renews it.",
 		Example:   "jobs:42 10 LEASE 30s ID worker-1",
 		Deviation: "zlimit's own",
@@ -223,14 +224,14 @@ func (k *leaseKey) commit(c *commands.Ctx) {
 	c.DB.Modified(k.node)
 }
 
-// RL.ACQUIRE key max LEASE ms ID id
+// RL.ACQUIRE key max LEASE ms ID id [WAIT ms]
 //
 // The reply is 1 if the id has a slot, otherwise 0, the number of slots in use, max,
 // and the milliseconds until a slot is free at the latest (0 if one is). An id keeps
 // its slot with the new lease even if max is lower now, but max 0 denies every call, with
-// -1 for the wait.
+// -1 for the wait. A call with WAIT is also told how long it has waited.
 func rlAcquire(c *commands.Ctx) resp.Value {
-	maxSlots, leaseMs, id, refusal := parseAcquire(c)
+	a, refusal := parseAcquire(c)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -238,29 +239,73 @@ func rlAcquire(c *commands.Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	granted := int64(0)
-	if k.admits(c, id, maxSlots) {
+	granted, admits := int64(0), k.admits(c, a.id, a.slots)
+	if a.waitMs > 0 {
+		retryMs := int64(0)
+		if !admits {
+			retryMs = k.freeAfterMs(c, a.slots)
+		}
+		if waiting, refusal := waits(c, a.waitMs, retryMs, c.Args[1:2]); waiting {
+			return refusal
+		}
+	}
+	if admits {
 		if k.node == nil {
 			if refusal := reserve(c, c.Args[1]); refusal.IsError() {
 				return refusal
 			}
 		}
 		granted = 1
-		k.grant(c, id, leaseMs)
+		k.grant(c, a.id, a.leaseMs)
 	}
 	if c.Settings.LimiterAware {
-		c.DB.SetFullness(c.Args[1], stampOf(granted == 0, k.active(), maxSlots-k.active()), c.NowMs)
+		c.DB.SetFullness(c.Args[1], stampOf(granted == 0, k.active(), a.slots-k.active()), c.NowMs)
 	}
-	return resp.Array(append(c.Values(4),
-		resp.Int(granted), resp.Int(k.active()), resp.Int(maxSlots), resp.Int(k.freeAfterMs(c, maxSlots)))...)
+	return resp.Array(waited(c, a.waitMs, append(c.Values(5),
+		resp.Int(granted), resp.Int(k.active()), resp.Int(a.slots),
+		resp.Int(k.freeAfterMs(c, a.slots))))...)
 }
 
-func parseAcquire(c *commands.Ctx) (maxSlots, leaseMs int64, id []byte, refusal resp.Value) {
-	if maxSlots, refusal = parseMax(c.Args[2]); refusal.IsError() {
-		return 0, 0, nil, refusal
+// A slotCall is the parsed arguments of RL.ACQUIRE and RL.RENEW.
+type slotCall struct {
+	slots, leaseMs int64
+	id             []byte
+	waitMs         int64 // 0: it does not wait
+}
+
+func parseAcquire(c *commands.Ctx) (a slotCall, refusal resp.Value) {
+	if a.slots, refusal = parseMax(c.Args[2]); refusal.IsError() {
+		return a, refusal
 	}
-	leaseMs, id, refusal = parseDurationAndID(options{c.Args[3:]}, acquireOptions)
-	return maxSlots, leaseMs, id, refusal
+	refusal = a.parseOptions(c.Args[3:], acquireOptions, optLease|optID)
+	return a, refusal
+}
+
+// parseOptions parses LEASE, ID and WAIT, as far as they are allowed.
+func (a *slotCall) parseOptions(args [][]byte, allowed, needed optionSet) (refusal resp.Value) {
+	r := optionReader{options: options{args}, allowed: allowed}
+	for r.more() {
+		var option optionSet
+		option, refusal = r.next()
+		switch option {
+		case optLease:
+			a.leaseMs, refusal = r.duration("LEASE")
+		case optID:
+			a.id, refusal = r.id()
+		case optWait:
+			a.waitMs, refusal = r.duration("WAIT")
+		}
+		if refusal.IsError() {
+			return refusal
+		}
+	}
+	switch missing := needed &^ r.seen; {
+	case missing&optLease != 0:
+		return errLeaseMissing
+	case missing&optID != 0:
+		return errIDMissing
+	}
+	return resp.None
 }
 
 func parseMax(arg []byte) (maxSlots int64, refusal resp.Value) {
@@ -290,8 +335,9 @@ func parseRenew(c *commands.Ctx) (leaseMs int64, refusal resp.Value) {
 	if refusal := checkID(c.Args[2]); refusal.IsError() {
 		return 0, refusal
 	}
-	leaseMs, _, refusal = parseDurationAndID(options{c.Args[3:]}, renewOptions)
-	return leaseMs, refusal
+	var a slotCall
+	refusal = a.parseOptions(c.Args[3:], renewOptions, optLease)
+	return a.leaseMs, refusal
 }
 
 // RL.RELEASE key id

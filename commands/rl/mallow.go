@@ -9,7 +9,7 @@ import (
 
 // RL.MALLOW numkeys key limit window [key limit window ...] [COST n] [PEEK]
 // RL.MALLOW numkeys key [key ...] TERM limit window [limit window ...] [ALGO algorithm] [COST n]
-// [TERM ... | TERM SLOTS max LEASE ms] ... [PEEK] [FULL] [ID id]
+// [TERM ... | TERM SLOTS max LEASE ms] ... [PEEK] [FULL] [ID id] [WAIT ms]
 //
 // In the first form every key is a log, in the second each key has a term. The reply is the index of the
 // binding key, from 1, and the five integers of RL.ALLOW for it; with FULL the index, and the five of every
@@ -31,6 +31,11 @@ func rlMallow(c *commands.Ctx) resp.Value {
 		units += t.d.Allowed
 		if i == 0 || t.d.Binds(&binding) {
 			binding, by, index = t.d, t.algo, i
+		}
+	}
+	if m.waitMs > 0 {
+		if waiting, refusal := waits(c, m.waitMs, binding.RetryAfterMs, m.names); waiting {
+			return refusal
 		}
 	}
 	switch {
@@ -56,7 +61,7 @@ func rlMallow(c *commands.Ctx) resp.Value {
 		j.terms = m.terms
 	}
 	countJoint(c, &j, &binding)
-	return jointReply(c, m.terms, index, &binding, m.full)
+	return jointReply(c, m.terms, index, &binding, m.full, m.waitMs)
 }
 
 // A mallow is the parsed arguments of RL.MALLOW.
@@ -67,6 +72,8 @@ type mallow struct {
 	step  int
 	peek  bool
 	full  bool
+
+	waitMs int64 // 0: it does not wait
 
 	call limiter.Call // of the form without TERM
 }
@@ -117,17 +124,19 @@ func withdraw(c *commands.Ctx, terms []term) {
 }
 
 // jointReply returns the reply of a call with terms. The terms are those of a call with full.
-func jointReply(c *commands.Ctx, terms []term, index int, binding *limiter.Decision, full bool) resp.Value {
+func jointReply(
+	c *commands.Ctx, terms []term, index int, binding *limiter.Decision, full bool, waitMs int64,
+) resp.Value {
 	if !full {
-		return resp.Array(append(c.Values(6), resp.Int(int64(index+1)),
+		return resp.Array(waited(c, waitMs, append(c.Values(7), resp.Int(int64(index+1)),
 			resp.Int(binding.Allowed), resp.Int(binding.Limit), resp.Int(binding.Remaining),
-			resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs))...)
+			resp.Int(binding.RetryAfterMs), resp.Int(binding.ResetAfterMs)))...)
 	}
-	reply := append(c.Values(1+len(terms)), resp.Int(int64(index+1)))
+	reply := append(c.Values(2+len(terms)), resp.Int(int64(index+1)))
 	for i := range terms {
-		reply = append(reply, decisionReply(c, &terms[i].d))
+		reply = append(reply, decisionReply(c, &terms[i].d, 0))
 	}
-	return resp.Array(reply...)
+	return resp.Array(waited(c, waitMs, reply)...)
 }
 
 // parseMallow parses and validates all arguments before any key is read.
@@ -190,10 +199,15 @@ func parseMallowTerms(c *commands.Ctx, newTerms func(n int) []term) (m mallow, r
 			m.full = true
 		case optID:
 			id, refusal = r.id()
+		case optWait:
+			m.waitMs, refusal = r.duration("WAIT")
 		}
 		if refusal.IsError() {
 			return m, refusal
 		}
+	}
+	if m.waitMs > 0 && m.peek {
+		return m, errWaitPeek
 	}
 	slots := false
 	for i := range m.terms {

@@ -21,17 +21,18 @@ const (
 	optWithin
 	optTerm
 	optSlots
+	optWait
 )
 
 // The options of each command, in any order.
 const (
-	allowOptions   = optCost | optAtMost | optPeek | optAlgo | optFull
+	allowOptions   = optCost | optAtMost | optPeek | optAlgo | optFull | optWait
 	mallowOptions  = optCost | optPeek
 	explainOptions = optCost | optAlgo
-	jointOptions   = optPeek | optFull | optID
+	jointOptions   = optPeek | optFull | optID | optWait
 	reserveOptions = optHold | optID | optAlgo
 	holdOptions    = optHold | optID | optFull
-	acquireOptions = optLease | optID
+	acquireOptions = optLease | optID | optWait
 	renewOptions   = optLease
 	simOptions     = optAlgo
 	topOptions     = optMatch | optWithin
@@ -53,6 +54,7 @@ var optionNames = [...]struct {
 	{optWithin, "within"},
 	{optTerm, "term"},
 	{optSlots, "slots"},
+	{optWait, "wait"},
 }
 
 // parseOption returns the option called word, or 0 if it is not an allowed one.

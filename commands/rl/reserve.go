@@ -184,7 +184,7 @@ func rlReserve(c *commands.Ctx) resp.Value {
 	if _, refusal := takeHold(c, terms, c.Args[1:2], &h); refusal.IsError() {
 		return refusal
 	}
-	return decisionReply(c, &terms[0].d)
+	return decisionReply(c, &terms[0].d, 0)
 }
 
 func parseReserve(c *commands.Ctx, t *term) (h holdCall, refusal resp.Value) {
@@ -224,7 +224,7 @@ func rlMReserve(c *commands.Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	return jointReply(c, terms, binding, &terms[binding].d, h.full)
+	return jointReply(c, terms, binding, &terms[binding].d, h.full, 0)
 }
 
 func parseMReserve(c *commands.Ctx, newTerms func(n int) []term) (
@@ -329,25 +329,6 @@ func makeHold(c *commands.Ctx, name []byte, h *hold, terms []term, binding int, 
 	c.DB.SetFullness(name, store.Full, c.NowMs) // evicted late: its units are consumed
 	c.DB.ExpireAt(n, c.NowMs+r.holdMs)
 	c.DidSet(name, line, c.NowMs+r.holdMs)
-}
-
-// parseDurationAndID parses LEASE, and ID. The arity guarantees that each
-// option has a value.
-func parseDurationAndID(o options, allowed optionSet) (ms int64, id []byte, refusal resp.Value) {
-	for r := (optionReader{options: o, allowed: allowed}); r.more(); {
-		option, refusal := r.next()
-		switch option {
-		case optLease:
-			ms, refusal = parseDuration("LEASE", r.value())
-		case optID:
-			id = r.value()
-			refusal = checkID(id)
-		}
-		if refusal.IsError() {
-			return 0, nil, refusal
-		}
-	}
-	return ms, id, resp.None
 }
 
 // parseDuration parses a duration, in the syntax of windows.

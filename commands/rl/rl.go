@@ -26,11 +26,11 @@ func key(flags string) []commands.KeySpec {
 // decisionReply returns the reply of RL.ALLOW: the units granted (0 if denied), the
 // limit, the units remaining, the milliseconds after which the same call is
 // admitted (0 if it was, -1 if the cost exceeds the limit), and the milliseconds
-// until the window is empty.
-func decisionReply(c *commands.Ctx, d *limiter.Decision) resp.Value {
-	return resp.Array(append(c.Values(5),
+// until the window is empty; of a call with WAIT also how long it has waited.
+func decisionReply(c *commands.Ctx, d *limiter.Decision, waitMs int64) resp.Value {
+	return resp.Array(waited(c, waitMs, append(c.Values(6),
 		resp.Int(d.Allowed), resp.Int(d.Limit), resp.Int(d.Remaining),
-		resp.Int(d.RetryAfterMs), resp.Int(d.ResetAfterMs))...)
+		resp.Int(d.RetryAfterMs), resp.Int(d.ResetAfterMs)))...)
 }
 
 func rlError(err error) resp.Value {

@@ -21,6 +21,7 @@ type term struct {
 	param  int64  // value of algo.param
 	id     []byte // of slots: who takes one
 	full   bool   // of RL.ALLOW
+	waitMs int64  // likewise; 0: it does not wait
 	seen   optionSet
 
 	node       *store.Node // nil: the key does not exist
@@ -53,7 +54,7 @@ type content interface {
 
 func (t *term) reset() {
 	t.Call, t.algo = limiter.Call{Cost: 1}, &logAlgorithm
-	t.n, t.param, t.id, t.full, t.seen = 0, 0, nil, false, 0
+	t.n, t.param, t.id, t.full, t.waitMs, t.seen = 0, 0, nil, false, 0, 0
 }
 
 // open looks the key up. It fails if the key holds anything but state of the algorithm.
@@ -166,11 +167,16 @@ func (t *term) parseOptions(r *optionReader, until optionSet) (refusal resp.Valu
 			t.full = true
 		case optAlgo:
 			refusal = t.parseAlgorithm(&r.options)
+		case optWait:
+			t.waitMs, refusal = r.duration("WAIT")
 		}
 		if refusal.IsError() {
 			return refusal
 		}
 		t.seen = r.seen
+	}
+	if t.waitMs > 0 && (t.Peek || t.Cost == 0) {
+		return errWaitPeek
 	}
 	return resp.None
 }

@@ -130,6 +130,7 @@ func (k *Keeper) evictStep(g *effects.Group, policy *store.Eviction, shard int) 
 	if !k.store.LockOrCancel(held, k.options.BusyChange()) {
 		return false
 	}
+	defer k.options.Changed()
 	defer k.store.Unlock(held)
 	if k.options.Torn(held) || k.options.Replica() { // it has become a replica since
 		return false

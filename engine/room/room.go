@@ -49,6 +49,8 @@ type Options struct {
 	Commit func(g *effects.Group, shards store.ShardSet, nowMs int64)
 	// Event adds a sample to an event of LATENCY.
 	Event func(name string, us int64)
+	// Changed is called after keys were evicted, when their shards are unlocked.
+	Changed func()
 }
 
 // A Keeper keeps room in a keyspace. Its methods may be called concurrently unless they say otherwise.

@@ -1,0 +1,424 @@
+package engine
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
+)
+
+// A roomWait is the part of a Blocked that waits for room in its keys. See docs/adr/0053-waiting.md.
+//
+// Whoever holds the shards of its keys may call its command again. It leaves the queues of its keys under
+// these shards; who ends the wait without them, such as a client that hangs up, claims it and calls left.
+type roomWait struct {
+	args [][]byte
+	db   int
+	over atomic.Bool // CLIENT UNBLOCK has ended its time
+
+	claimed bool // by its own call; belongs to the holder of the shards
+
+	// Protected by waits.mu:
+	dueMs int64 // when to look at it again
+	seq   int64 // order of arrival
+	at    int   // its index in the heap; notWaiting: it has left
+}
+
+const notWaiting = -1
+
+// noInstant is when something happens that never does.
+const noInstant = math.MaxInt64
+
+// waits has the calls that wait for room, by the instant at which there may be something to do for them. A
+// command looks at those of its keys before it runs and after it; a timer looks when nobody else does.
+type waits struct {
+	engine  *Engine
+	firstMs atomic.Int64 // when the first one is due; noInstant: none waits
+
+	mu      sync.Mutex
+	queue   waitHeap // protected by mu, as are the fields below
+	lastSeq int64
+	stop    func() // stops the timer; nil: there is none
+	timerMs int64  // when the timer calls run
+
+	running sync.Mutex // its holder runs what is due, with session; it is acquired before any shard
+	session *Session   // made when first needed
+}
+
+func (w *waits) init(e *Engine) {
+	w.engine = e
+	w.firstMs.Store(noInstant)
+}
+
+// enter makes a blocked session wait for room. The shards of its keys are locked.
+func (w *waits) enter(b *Blocked, args [][]byte) {
+	s := b.session
+	c := &s.work.ctx
+	r := &roomWait{args: cloneArgs(args), db: c.DBIndex}
+	b.room = r
+	b.wait.Room.Claim = func() bool {
+		r.claimed = b.waiter.Claim()
+		return r.claimed
+	}
+	c.DB.WaitForChange(&b.waiter, b.wait.Keys)
+	s.shown.countNames()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lastSeq++
+	r.seq, r.dueMs = w.lastSeq, w.nextLook(b)
+	heap.Push(&w.queue, b)
+	w.refresh()
+}
+
+// nextLook returns when to look at a call again unless its keys change. Its shards are locked.
+func (w *waits) nextLook(b *Blocked) int64 {
+	room := b.wait.Room
+	if w.engine.store.IsFirst(&b.waiter) {
+		return min(room.DueMs, room.UntilMs)
+	}
+	return room.UntilMs
+}
+
+// lookAt says when to look at a call again.
+func (w *waits) lookAt(b *Blocked, ms int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b.room.at != notWaiting && b.room.dueMs != ms {
+		b.room.dueMs = ms
+		heap.Fix(&w.queue, b.room.at)
+		w.refresh()
+	}
+}
+
+// leave ends the place of a call in the queues. Its shards are locked.
+func (w *waits) leave(b *Blocked) {
+	st := w.engine.store
+	st.Signal(&b.waiter) // for who is first then
+	st.RemoveWaiter(&b.waiter)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b.room.at != notWaiting {
+		heap.Remove(&w.queue, b.room.at)
+		w.refresh()
+	}
+}
+
+// refresh brings firstMs and the timer up to date. It requires mu.
+func (w *waits) refresh() {
+	first := int64(noInstant)
+	if len(w.queue) > 0 {
+		first = w.queue[0].room.dueMs
+	}
+	w.firstMs.Store(first)
+	w.setTimer(first)
+}
+
+// setTimer arranges that run is called at an instant of the server's clock. It requires mu.
+func (w *waits) setTimer(atMs int64) {
+	after, clock := w.engine.options.After, w.engine.clock
+	if w.stop != nil {
+		if w.timerMs <= atMs && atMs != noInstant {
+			return // it looks then when to look next
+		}
+		w.stop()
+		w.stop = nil
+	}
+	nowUs := clock.NowUs()
+	if after == nil || atMs == noInstant || w.engine.pause.on() || clock.Frozen() && atMs > nowUs/1000 {
+		return
+	}
+	w.timerMs = atMs
+	us := int64(0)
+	if atMs > nowUs/1000 {
+		us = atMs*1000 - nowUs
+	}
+	w.stop = after((us+999)/1000, w.onTimer)
+}
+
+func (w *waits) onTimer() {
+	w.mu.Lock()
+	w.stop = nil
+	w.mu.Unlock()
+	w.run()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if first := w.firstMs.Load(); first > w.engine.clock.NowUs()/1000 {
+		w.setTimer(first)
+	} // else what is due waits for a Tick: a script holds its shards
+}
+
+// kick makes a timer look soon: a wait was ended by who did not hold its shards, a pause has ended, or a key
+// has changed outside of a command.
+func (w *waits) kick() {
+	if w.engine.options.After != nil && w.firstMs.Load() != noInstant {
+		w.engine.options.After(0, w.onTimer)
+	}
+}
+
+// changed is called when keys may have changed outside of a command, such as one that was evicted. No shard
+// is locked by the caller.
+func (w *waits) changed() {
+	if w.engine.store.HasChanged() {
+		w.kick()
+	}
+}
+
+// left is called by who has claimed a wait without its shards: who is behind it may be next.
+func (w *waits) left(b *Blocked) {
+	w.mu.Lock()
+	waiting := b.room.at != notWaiting
+	w.mu.Unlock()
+	if waiting {
+		w.lookAt(b, 0)
+		w.kick()
+	}
+}
+
+// endTime ends the time of a call, as CLIENT UNBLOCK does.
+func (w *waits) endTime(b *Blocked) {
+	b.room.over.Store(true)
+	w.left(b)
+}
+
+// lookAtAll makes every call due, since the clock has moved.
+func (w *waits) lookAtAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range w.queue {
+		b.room.dueMs = 0
+	}
+	heap.Init(&w.queue)
+	w.refresh()
+}
+
+// tick does what no timer has done.
+func (w *waits) tick() {
+	if w.firstMs.Load() <= w.engine.clock.NowUs()/1000 || w.engine.store.HasChanged() {
+		w.run()
+	}
+}
+
+// run looks at everything that is due.
+func (w *waits) run() {
+	w.running.Lock()
+	defer w.running.Unlock()
+	e := w.engine
+	if w.session == nil {
+		w.session = e.newSession(Peer{})
+	}
+	k := keyspace{w.session}
+	if e.store.HasChanged() && e.store.ChangeWaiters() > 0 {
+		k.serveApart(store.AllShards)
+	}
+	for !e.pause.on() {
+		b, shards := w.first(e.clock.NowUs() / 1000)
+		if b == nil || !k.serveApart(shards) {
+			return
+		}
+	}
+}
+
+// first returns the call that is due first, and the shards of its keys; nil if none is due.
+func (w *waits) first(nowMs int64) (b *Blocked, shards store.ShardSet) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 || w.queue[0].room.dueMs > nowMs {
+		return nil, 0
+	}
+	return w.queue[0], w.queue[0].waiter.Shards()
+}
+
+// take returns the calls that are due and whose shards are among those that the caller holds, in the order
+// in which they were due and have arrived. They are not due again until lookAt.
+func (w *waits) take(shards store.ShardSet, nowMs int64) (due []*Blocked) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range w.queue {
+		if b.room.dueMs <= nowMs && b.waiter.Shards()&^shards == 0 {
+			due = append(due, b)
+		}
+	}
+	slices.SortFunc(due, func(a, b *Blocked) int {
+		return cmp.Or(cmp.Compare(a.room.dueMs, b.room.dueMs), cmp.Compare(a.room.seq, b.room.seq))
+	})
+	for _, b := range due {
+		b.room.dueMs = noInstant
+		heap.Fix(&w.queue, b.room.at)
+	}
+	w.refresh()
+	return due
+}
+
+// serveApart serves the calls of some shards beside any command. It reports whether it could.
+func (k keyspace) serveApart(shards store.ShardSet) bool {
+	s := k.session
+	e := s.engine
+	s.work.req = request{}
+	shards, busy := e.locks.lock(s, shards)
+	if busy != nil {
+		return false
+	}
+	defer s.work.calls.flush()
+	defer k.end(shards)
+	if e.locks.torn.has(shards) {
+		return false
+	}
+	if wanted := e.recording.wanted(); wanted != 0 {
+		s.work.rec.begin(shards, wanted)
+	}
+	k.begin()
+	k.serveDue(shards)
+	k.serve(shards)
+	s.work.rec.notify()
+	s.work.rec.invalidate()
+	return true
+}
+
+// serveDue serves the calls that are due before the command under way runs: they came before it.
+func (k keyspace) serveDue(shards store.ShardSet) {
+	s := k.session
+	w, c := &s.engine.waits, &s.work.ctx
+	if w.firstMs.Load() > c.NowMs || s.engine.pause.on() {
+		return
+	}
+	due := w.take(shards, c.NowMs)
+	for _, b := range due {
+		k.look(b)
+		k.serve(shards)
+	}
+	if len(due) > 0 {
+		s.work.rec.commitSoFar()
+	}
+}
+
+// serveRoom looks at the first call that waits for room in a key, which has changed.
+func (k keyspace) serveRoom(key store.ReadyKey) {
+	for w := range k.session.engine.store.Waiters(key) {
+		k.look(w.Owner.(*Blocked))
+		return
+	}
+}
+
+// look calls a command again if it may have come to its turn, and says when to look next.
+func (k keyspace) look(b *Blocked) {
+	s := k.session
+	e, nowMs := s.engine, s.work.ctx.NowMs
+	w, room := &e.waits, b.wait.Room
+	if b.room.over.Load() {
+		room.UntilMs = min(room.UntilMs, nowMs)
+	}
+	switch {
+	case b.waiter.Claimed():
+		w.leave(b)
+	case e.pause.on():
+		w.lookAt(b, 0)
+	case e.store.IsFirst(&b.waiter) || room.IsOver(nowMs):
+		k.callAgain(b)
+	default:
+		w.lookAt(b, room.UntilMs)
+	}
+}
+
+// callAgain calls the handler of a call that waits. The session of the call does nothing meanwhile, so its
+// Ctx can be used, but for what is counted, which it may be flushing.
+func (k keyspace) callAgain(b *Blocked) {
+	s := k.session
+	e, c := s.engine, &s.work.ctx
+	own := &b.session.work.ctx
+	kept, limits, mode := own.Settings, own.Env.Limits, own.Mode
+	own.Settings, own.Env.Limits = c.Settings, s.work.env.Limits
+	own.Mode.Set(commands.Final, true)
+	own.DB, own.NowMs, own.NowUs, own.Store = e.store.DB(b.room.db), c.NowMs, c.NowUs, c.Store
+	own.Reset()
+	own.Outcome = commands.Outcome{}
+	own.Room = b.wait
+	own.Call(b.cmd, b.room.args)
+	for _, key := range b.wait.Keys {
+		e.preserveFor(b.wait, own.DB, key)
+	}
+	k.recordFor(own)
+	reply := b.measured(func() resp.Value { return b.again(own) })
+	s.work.rec.invalidateServed(b.session, store.ReadyKey{DB: b.room.db, Key: string(b.wait.Keys[0])})
+	own.Env.Record(nil)
+	own.Settings, own.Env.Limits, own.Mode, own.Room = kept, limits, mode, nil
+	switch {
+	case own.Waiting != nil:
+		own.Waiting = nil
+		e.waits.lookAt(b, e.waits.nextLook(b))
+	case b.room.claimed || reply.IsError() && b.waiter.Claim():
+		b.reply = reply
+		e.waits.leave(b)
+		s.work.req.served = append(s.work.req.served, b)
+	default: // it was ended meanwhile
+		e.waits.leave(b)
+	}
+}
+
+// again runs the handler. A panic ends the client only.
+func (b *Blocked) again(own *commands.Ctx) (reply resp.Value) {
+	defer func() {
+		if p := recover(); p != nil {
+			s := b.session
+			s.engine.options.Log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
+			reply, b.last, own.Waiting = errPanicked, true, nil
+		}
+	}()
+	return b.cmd.Handler(own)
+}
+
+// waitBytes is what a call that waits takes, without the bytes of its arguments.
+const waitBytes = int(unsafe.Sizeof(Blocked{}) + unsafe.Sizeof(roomWait{}) + unsafe.Sizeof(commands.Wait{}) +
+	unsafe.Sizeof(commands.RoomWait{}) + unsafe.Sizeof(Work{}))
+
+// bytes returns what the wait takes in memory.
+func (b *Blocked) bytes() (n int64) {
+	if b == nil || b.room == nil {
+		return 0
+	}
+	n = int64(waitBytes)
+	for _, arg := range b.room.args {
+		n += 3 * int64(len(arg)+int(unsafe.Sizeof(arg))) // arguments, names of the Wait, names of the queues
+	}
+	return n
+}
+
+// A waitHeap has the calls that wait: the one that is due first, then the one that came first.
+type waitHeap []*Blocked
+
+func (h waitHeap) Len() int { return len(h) }
+
+func (h waitHeap) Less(i, j int) bool {
+	a, b := h[i].room, h[j].room
+	return a.dueMs < b.dueMs || a.dueMs == b.dueMs && a.seq < b.seq
+}
+
+func (h waitHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].room.at, h[j].room.at = i, j
+}
+
+// Push implements heap.Interface.
+func (h *waitHeap) Push(x any) {
+	b := x.(*Blocked)
+	b.room.at = len(*h)
+	*h = append(*h, b)
+}
+
+// Pop implements heap.Interface.
+func (h *waitHeap) Pop() any {
+	old := *h
+	b := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	b.room.at = notWaiting
+	return b
+}

@@ -1,0 +1,277 @@
+package engine_test
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// waitsFor sends a call that waits.
+func waitsFor(t testing.TB, e *engine.Engine, line string) *engine.Session {
+	t.Helper()
+	s := newSession(t, e)
+	reply := do(s, line)
+	require.NotNil(t, s.Blocked(), "%s answers %s", line, reply)
+	return s
+}
+
+// resumed is the reply to a call that has waited.
+func resumed(t testing.TB, s *engine.Session) string {
+	t.Helper()
+	require.True(t, s.Ready(), "it still waits")
+	return show(s.Resume())
+}
+
+// A call that comes when a wait is due, before any timer has noticed, does not pass it.
+func TestNobodyPassesWhoIsDue(t *testing.T) {
+	e, h := newEngine(t)
+	other := newSession(t, e)
+	do(other, "RL.ALLOW k 1 100")
+	first := waitsFor(t, e, "RL.ALLOW k 1 100 WAIT 1s")
+	second := waitsFor(t, e, "RL.ALLOW k 1 100 WAIT 100")
+	h.pass(100)
+	require.Equal(t, "[0 1 0 100 100]", do(other, "RL.ALLOW k 1 100"))
+	require.Equal(t, "[1 1 0 0 100 100]", resumed(t, first))
+	require.Equal(t, "[0 1 0 100 100 100]", resumed(t, second), "its time is over at the same instant")
+
+	third := waitsFor(t, e, "RL.ALLOW k 1 100 FULL WAIT 1s")
+	h.pass(100)
+	e.Tick()
+	require.Contains(t, resumed(t, third), "waited_ms 100")
+}
+
+// A call whose cost never fits, and one in MULTI, are answered at once.
+func TestWhatDoesNotWait(t *testing.T) {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	for line, want := range map[string]string{
+		"RL.ALLOW a 1 1s COST 2 WAIT 1s":              "[0 1 1 -1 0 0]",
+		"RL.ALLOW a 0 1s WAIT 1s":                     "[0 0 0 -1 0 0]",
+		"RL.ACQUIRE a 0 LEASE 1s ID x WAIT 1s":        "[0 0 0 -1 0]",
+		"RL.MALLOW 1 a TERM 1 1s COST 2 WAIT 1s":      "[1 0 1 1 -1 0 0]",
+		"RL.MALLOW 1 a TERM 1 1s COST 2 FULL WAIT 1s": "[1 [0 1 1 -1 0] 0]",
+	} {
+		require.Equal(t, want, do(s, line), line)
+	}
+	require.Contains(t, do(s, "EVAL return(redis.call('rl.allow',KEYS[1],1,10,'WAIT',1)) 1 a"),
+		"ERR WAIT is not allowed from scripts")
+	require.Nil(t, s.Blocked())
+	do(s, "RL.ALLOW k 1 1s")
+	do(s, "MULTI")
+	do(s, "RL.ALLOW k 1 1s WAIT 10s")
+	require.Equal(t, "[[0 1 0 1000 1000 0]]", do(s, "EXEC"))
+}
+
+func TestQueueOfAKeyIsBounded(t *testing.T) {
+	var soon timers
+	e, h := newEngineWith(t, engine.Options{After: soon.after}, "--rl-max-waiting", "2")
+	other := newSession(t, e)
+	do(other, "RL.ALLOW k 1 1s")
+	first := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
+	second := waitsFor(t, e, "RL.MALLOW 2 j k TERM 1 1s TERM 1 1s WAIT 10s")
+	const full = "ERR as many calls wait for key 'k' as rl-max-waiting allows (2)"
+	require.Equal(t, full, do(other, "RL.ALLOW k 1 1s WAIT 1"))
+	require.Equal(t, full, do(other, "RL.MALLOW 2 z k TERM 1 1s TERM 1 1s WAIT 1"))
+	require.Equal(t, "[1 1 1 0 0 1000]", do(other, "RL.MALLOW 1 z TERM 1 1s"), "nothing was taken of it")
+	require.Equal(t, "[0 1 0 1000 1000]", do(other, "RL.ALLOW k 1 1s"))
+
+	first.Close()
+	soon.run()
+	third := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
+	h.pass(1000)
+	e.Tick()
+	require.Equal(t, "[1 1 1 0 0 1000 1000]", resumed(t, second))
+	require.False(t, third.Ready())
+
+	do(other, "CONFIG SET rl-max-waiting 0")
+	require.Contains(t, do(other, "RL.ALLOW k 1 1s WAIT 1"), "allows (0)")
+	require.Equal(t, "[1 1 0 0 1000 0]", do(other, "RL.ALLOW free 1 1s WAIT 1"), "it need not wait")
+}
+
+// What ends a wait from outside, and what becomes of the next in line.
+func TestWaitsThatEndOtherwise(t *testing.T) {
+	noMaster := func(string, <-chan struct{}) (io.ReadWriteCloser, error) { return nil, io.EOF }
+	e, h := newEngineWith(t, engine.Options{Dial: noMaster})
+	other := newSession(t, e)
+	do(other, "RL.ALLOW k 1 1s")
+	a := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
+	b := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
+	require.Contains(t, do(other, "INFO clients"), "blocked_clients:2")
+	require.Contains(t, do(other, "INFO clients"), "clients_in_timeout_table:2")
+	require.Equal(t, "1", do(other, fmt.Sprint("CLIENT UNBLOCK ", a.ID(), " ERROR")))
+	require.Equal(t, "0", do(other, fmt.Sprint("CLIENT UNBLOCK ", a.ID())))
+	require.Equal(t, "UNBLOCKED client unblocked via CLIENT UNBLOCK", resumed(t, a))
+	h.pass(400)
+	require.Equal(t, "1", do(other, fmt.Sprint("CLIENT UNBLOCK ", b.ID())))
+	e.Tick()
+	require.Equal(t, "[0 1 0 600 600 400]", resumed(t, b))
+
+	c := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
+	d := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
+	do(other, "MULTI")
+	do(other, "DEL k")
+	do(other, "SET k text")
+	do(other, "EXEC")
+	require.Equal(t, "WRONGTYPE Operation against a key holding the wrong kind of value", resumed(t, c))
+	require.Equal(t, "WRONGTYPE Operation against a key holding the wrong kind of value", resumed(t, d))
+
+	do(other, "DEL k")
+	do(other, "RL.ALLOW k 1 1s")
+	f := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
+	do(other, "REPLICAOF 127.0.0.1 1")
+	require.Contains(t, resumed(t, f), "UNBLOCKED force unblock")
+	require.Contains(t, do(other, "INFO clients"), "blocked_clients:0")
+}
+
+// A pause postpones what waits as it does new calls, and its time-out as well.
+func TestPausePostponesWhatWaits(t *testing.T) {
+	e, h := newEngine(t)
+	other := newSession(t, e)
+	do(other, "RL.ALLOW k 1 100")
+	a := waitsFor(t, e, "RL.ALLOW k 1 100 WAIT 1s")
+	b := waitsFor(t, e, "RL.ALLOW k 1 100 WAIT 120")
+	do(other, "CLIENT PAUSE 5000 WRITE")
+	owner := e.NewSession(engine.Peer{Owner: true})
+	defer owner.Close()
+	require.Equal(t, "1", do(owner, "RL.REFUND k 1"))
+	h.pass(150)
+	e.Tick()
+	do(other, "GET k")
+	require.False(t, a.Ready())
+	require.False(t, b.Ready())
+	do(other, "CLIENT UNPAUSE")
+	e.Tick()
+	require.Equal(t, "[1 1 0 0 100 150]", resumed(t, a))
+	require.Equal(t, "[0 1 0 100 100 150]", resumed(t, b))
+}
+
+// timers are those of an engine that end at once.
+type timers struct{ due []func() }
+
+func (m *timers) after(ms int64, fn func()) (stop func()) {
+	if ms == 0 {
+		m.due = append(m.due, fn)
+	}
+	return func() {}
+}
+
+func (m *timers) run() {
+	due := m.due
+	m.due = nil
+	for _, fn := range due {
+		fn()
+	}
+}
+
+// Keys that are evicted, flushed, swapped or renamed leave room behind.
+func TestRoomThatKeysLeaveBehind(t *testing.T) {
+	for _, line := range []string{
+		"FLUSHALL", "FLUSHDB", "RENAME k other", "MOVE k 3", "SWAPDB 0 5", "CONFIG SET maxmemory 1", "EXPIRE k 0",
+		"ZREM k %s", "ZREMRANGEBYSCORE k -inf +inf", "GETDEL s", "SET s 0", "RESTORE k 0 x REPLACE", "DEBUG RESET",
+	} {
+		var soon timers
+		e, _ := newEngineWith(t, engine.Options{After: soon.after}, "--maxmemory-policy", "allkeys-random",
+			"--enable-debug-command", "yes")
+		other := newSession(t, e)
+		do(other, "RL.ALLOW k 1 1s")
+		do(other, "RL.ALLOW s 1 1h ALGO FIXED")
+		member := do(other, "ZRANGE k 0 0")
+		waits := "RL.ALLOW k 1 1s WAIT 10s"
+		if strings.Contains(line, " s") {
+			waits = "RL.ALLOW s 1 1h ALGO FIXED WAIT 10s"
+		}
+		a := waitsFor(t, e, waits)
+		if strings.HasPrefix(line, "RESTORE") {
+			other.Do([][]byte{[]byte("RESTORE"), []byte("k"), []byte("0"), dumped(t), []byte("REPLACE")})
+		} else {
+			do(other, strings.Replace(line, "%s", strings.Trim(member, "[]"), 1))
+		}
+		do(other, "PING")
+		soon.run()
+		require.True(t, a.Ready(), line)
+		if !strings.HasPrefix(line, "SET") && !strings.HasPrefix(line, "RESTORE") {
+			require.True(t, strings.HasPrefix(show(a.Resume()), "[1 1 0 0 "), line)
+		}
+	}
+}
+
+// dumped is the payload of a string.
+func dumped(t testing.TB) []byte {
+	e, _ := newEngine(t)
+	s := newSession(t, e)
+	do(s, "SET x y")
+	return []byte(strings.Clone(s.Do(args("DUMP x")).Str()))
+}
+
+// What a wait takes counts for its client, until it is over.
+func TestWaitsCountAsMemory(t *testing.T) {
+	e, _ := newEngine(t)
+	other := newSession(t, e)
+	do(other, "RL.ALLOW k 1 1s")
+	id := strings.Repeat("x", 200)
+	do(other, "RL.ACQUIRE k2 1 LEASE 1s ID y")
+	memory := func() string { return field(do(other, "CLIENT LIST ID 2"), "tot-mem") }
+	a := newSession(t, e)
+	before := memory()
+	do(a, "RL.ACQUIRE k2 1 LEASE 1s WAIT 10s ID "+id)
+	require.NotNil(t, a.Blocked())
+	var was, is int
+	fmt.Sscan(before, &was)
+	fmt.Sscan(memory(), &is)
+	require.Greater(t, is, was+len(id))
+	do(other, "RL.RELEASE k2 y")
+	require.Equal(t, "[1 1 1 1000 0]", resumed(t, a))
+	require.Equal(t, before, memory())
+}
+
+// field returns the value of name=value.
+func field(line, name string) string {
+	_, rest, _ := strings.Cut(line, " "+name+"=")
+	value, _, _ := strings.Cut(rest, " ")
+	return value
+}
+
+// Notifications name what a call that has waited did, behind what let it go on.
+func TestWaitsNotify(t *testing.T) {
+	e, _ := newEngine(t, "--notify-keyspace-events", "KEA")
+	listener, other := e.NewSession(engine.Peer{}), newSession(t, e)
+	defer listener.Close()
+	do(other, "RL.ALLOW k 1 1s")
+	waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
+	do(listener, "PSUBSCRIBE __keyspace*")
+	do(other, "DEL k")
+	heard := heardBy(t, listener)
+	require.Len(t, heard, 3)
+	for i, event := range []string{"del", "zadd", "expire"} {
+		require.Contains(t, heard[i], `:k" "`+event+`"`)
+	}
+}
+
+// The log has what waiting calls have taken, and in the order in which they took it.
+func TestWaitsAreLogged(t *testing.T) {
+	for seed := range uint64(20) {
+		w := newRoomWorld(t, seed, "")
+		log := &logBuffer{}
+		w.e.Record(log)
+		for range 100 {
+			if i := w.rnd.IntN(len(w.sessions)); w.calls[i] == nil && w.rnd.IntN(2) == 0 {
+				require.Empty(t, w.call(i))
+				w.m.settle()
+			} else {
+				w.disturb()
+			}
+			require.Empty(t, w.compare())
+		}
+		want := contents(w.other)
+		do(w.other, "SELECT 0")
+		h := &hands{}
+		h.us.Store((w.m.nowMs) * 1000)
+		s := (&effectsWorld{hands: h}).reload(t, logged(t, log.take()))
+		require.Equal(t, want, contents(s))
+	}
+}
