@@ -1,0 +1,244 @@
+package calendar_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/calendar"
+	"github.com/zlimit/zlimit/race"
+)
+
+// windows are the valid ones, with their canonical texts.
+var windows = map[string]string{
+	"1h@UTC": "1h@UTC", "1d@UTC": "1d@UTC", "1w": "1w", "1mo": "1mo", "1y": "1y",
+	"1w@UTC": "1w", "1w@UTC:mon": "1w", "1w@UTC:sun": "1w@UTC:sun", "1w@Asia/Tokyo:mon": "1w@Asia/Tokyo",
+	"1mo@UTC:1": "1mo", "1mo@UTC:31": "1mo@UTC:31", "1mo@Etc/GMT+5:9": "1mo@Etc/GMT+5:9",
+	"1y@UTC:01-01": "1y", "1y@UTC:02-29": "1y@UTC:02-29", "1y@GMT0:12-31": "1y@GMT0:12-31",
+	"1d@America/Port-au-Prince":                 "1d@America/Port-au-Prince",
+	"1h@America/Argentina/ComodRivadavia":       "1h@America/Argentina/ComodRivadavia",
+	"1y@America/Argentina/ComodRivadavia:12-31": "1y@America/Argentina/ComodRivadavia:12-31",
+	"1d@EST5EDT": "1d@EST5EDT",
+}
+
+// faults are windows that Parse refuses. Those of ErrSyntax are not written as a calendar's if length says so.
+var faults = []struct {
+	window string
+	err    error
+	length bool
+}{
+	{"", calendar.ErrSyntax, true},
+	{"1", calendar.ErrSyntax, true},
+	{"1h", calendar.ErrSyntax, true},
+	{"1d", calendar.ErrSyntax, true},
+	{"60000", calendar.ErrSyntax, true},
+	{"1ms", calendar.ErrSyntax, true},
+	{"1m", calendar.ErrSyntax, true},
+	{"1W", calendar.ErrSyntax, true},
+	{"1mon", calendar.ErrSyntax, true},
+	{"1 w", calendar.ErrSyntax, true},
+	{"w", calendar.ErrSyntax, false},
+	{"1w:mon", calendar.ErrSyntax, false},
+	{"@", calendar.ErrSyntax, false},
+	{"@UTC", calendar.ErrSyntax, false},
+	{"1@UTC", calendar.ErrSyntax, false},
+	{"1m@UTC", calendar.ErrSyntax, false},
+	{"1D@UTC", calendar.ErrSyntax, false},
+	{" 1d@UTC", calendar.ErrSyntax, false},
+	{"+1d@UTC", calendar.ErrSyntax, false},
+	{"1d @UTC", calendar.ErrSyntax, false},
+	{"1d\x00@UTC", calendar.ErrSyntax, false},
+	{"2w", calendar.ErrMany, false},
+	{"-1w", calendar.ErrMany, false},
+	{"0mo", calendar.ErrMany, false},
+	{"01d@UTC", calendar.ErrMany, false},
+	{"12mo@UTC", calendar.ErrMany, false},
+	{"99999999999999999999999999y", calendar.ErrMany, false},
+	{"1d@", calendar.ErrZone, false},
+	{"1d@utc", calendar.ErrZone, false},
+	{"1d@Local", calendar.ErrZone, false},
+	{"1d@Factory", calendar.ErrZone, false},
+	{"1d@posixrules", calendar.ErrZone, false},
+	{"1d@Europe", calendar.ErrZone, false},
+	{"1d@Europe/", calendar.ErrZone, false},
+	{"1d@../etc/passwd", calendar.ErrZone, false},
+	{"1d@/etc/localtime", calendar.ErrZone, false},
+	{"1d@Europe/Zurich\x00", calendar.ErrZone, false},
+	{"1d@Europe/Zurich ", calendar.ErrZone, false},
+	{"1d@UTC@UTC", calendar.ErrZone, false},
+	{"1w@:mon", calendar.ErrZone, false},
+	{"1h@UTC:", calendar.ErrAnchor, false},
+	{"1d@UTC:1", calendar.ErrAnchor, false},
+	{"1w@UTC:", calendar.ErrAnchor, false},
+	{"1w@UTC:Mon", calendar.ErrAnchor, false},
+	{"1w@UTC:1", calendar.ErrAnchor, false},
+	{"1w@UTC:mon:tue", calendar.ErrAnchor, false},
+	{"1mo@UTC:", calendar.ErrAnchor, false},
+	{"1mo@UTC:0", calendar.ErrAnchor, false},
+	{"1mo@UTC:01", calendar.ErrAnchor, false},
+	{"1mo@UTC:32", calendar.ErrAnchor, false},
+	{"1mo@UTC:-1", calendar.ErrAnchor, false},
+	{"1mo@UTC:x", calendar.ErrAnchor, false},
+	{"1mo@UTC:100", calendar.ErrAnchor, false},
+	{"1y@UTC:", calendar.ErrAnchor, false},
+	{"1y@UTC:1-1", calendar.ErrAnchor, false},
+	{"1y@UTC:01", calendar.ErrAnchor, false},
+	{"1y@UTC:0101", calendar.ErrAnchor, false},
+	{"1y@UTC:00-01", calendar.ErrAnchor, false},
+	{"1y@UTC:13-01", calendar.ErrAnchor, false},
+	{"1y@UTC:02-30", calendar.ErrAnchor, false},
+	{"1y@UTC:04-31", calendar.ErrAnchor, false},
+	{"1y@UTC:01-00", calendar.ErrAnchor, false},
+	{"1y@UTC:01-01-", calendar.ErrAnchor, false},
+}
+
+func TestParse(t *testing.T) {
+	for window, canonical := range windows {
+		require.Equal(t, canonical, parse(t, window).String(), window)
+		require.Equal(t, canonical, parse(t, canonical).String(), window)
+		require.True(t, calendar.Is([]byte(window)), window)
+	}
+	for _, f := range faults {
+		for range 2 { // an error is no entry of the cache
+			c, err := calendar.Parse([]byte(f.window))
+			require.Nil(t, c, "%q", f.window)
+			require.ErrorIs(t, err, f.err, "%q", f.window)
+		}
+		require.Equal(t, f.length, !calendar.Is([]byte(f.window)), "%q", f.window)
+	}
+}
+
+// TestParseLong refuses what is long without work or memory in proportion.
+func TestParseLong(t *testing.T) {
+	const size = 1 << 20
+	for _, window := range []string{
+		strings.Repeat("1", size), strings.Repeat("\x00", size), "1d@" + strings.Repeat("A", size),
+		"1d@UTC" + strings.Repeat(":", size), strings.Repeat("@", size), "1mo@UTC:" + strings.Repeat("0", size),
+	} {
+		data := []byte(window)
+		require.Zero(t, testing.AllocsPerRun(10, func() {
+			_, err := calendar.Parse(data)
+			if err != calendar.ErrSyntax { //nolint:errorlint // the value itself; ErrorIs would allocate
+				t.Error(err)
+			}
+			calendar.Is(data)
+		}))
+	}
+	require.True(t, calendar.Is([]byte("1d@"+strings.Repeat("A", size))))
+}
+
+// TestParseKeepsNothing overwrites what was parsed.
+func TestParseKeepsNothing(t *testing.T) {
+	window := []byte("1w@Asia/Seoul:tue")
+	c, err := calendar.Parse(window)
+	require.NoError(t, err)
+	copy(window, "1w@Asia/Tokyo:wed")
+	require.Equal(t, "1w@Asia/Seoul:tue", c.String())
+	require.Equal(t, "1w@Asia/Tokyo:wed", parse(t, string(window)).String())
+	require.Equal(t, "1w@Asia/Seoul:tue", parse(t, "1w@Asia/Seoul:tue").String())
+}
+
+// TestKnownAllocatesNothing: Parse and Slice stand on the path of every call.
+func TestKnownAllocatesNothing(t *testing.T) {
+	if race.Enabled {
+		t.Skip("the race detector allocates")
+	}
+	window := []byte("1mo@Europe/Zurich:31")
+	parse(t, string(window)).Slice(1_800_000_000_000)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		c, err := calendar.Parse(window)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		c.Slice(1_800_000_000_001)
+	}))
+}
+
+// TestManyWindows parses far more windows than the cache holds, from several goroutines, and always gets the
+// calendar that was asked for.
+func TestManyWindows(t *testing.T) {
+	zones := calendar.Names()
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Go(func() {
+			for i := range 20_000 {
+				month, day := i%12+1, (i+g)%28+1
+				window := fmt.Sprintf("1y@%s:%02d-%02d", zones[i%len(zones)], month, day)
+				c, err := calendar.Parse([]byte(window))
+				if err != nil || month+day > 2 && c.String() != window {
+					t.Errorf("%s: %v %v", window, c, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.LessOrEqual(t, calendar.CacheLen(), 1024)
+	require.Greater(t, calendar.CacheLen(), 512)
+}
+
+func FuzzParse(f *testing.F) {
+	for window := range windows {
+		f.Add([]byte(window), int64(1_800_000_000_000))
+	}
+	for _, fault := range faults {
+		f.Add([]byte(fault.window), int64(-1))
+	}
+	f.Fuzz(func(t *testing.T, window []byte, nowMs int64) {
+		c, err := calendar.Parse(window)
+		if err != nil {
+			require.Nil(t, c)
+			return
+		}
+		require.True(t, calendar.Is(window))
+		again := parse(t, c.String())
+		require.Equal(t, c.String(), again.String())
+		start, end := c.Slice(nowMs)
+		require.LessOrEqual(t, start, nowMs)
+		require.True(t, nowMs < end || nowMs == end && end == 1<<63-1)
+		start2, end2 := again.Slice(nowMs)
+		require.Equal(t, []int64{start, end}, []int64{start2, end2})
+	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	window := []byte("1mo@Europe/Zurich:31")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := calendar.Parse(window); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkParseUnknown(b *testing.B) {
+	window := []byte("1mo@Europe/Zurich:31")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := calendar.ParseAnew(string(window)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkSlice(b *testing.B) {
+	c := parse(b, "1mo@Europe/Zurich:31")
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Slice(1_800_000_000_000)
+	}
+}
+
+func BenchmarkSliceAnother(b *testing.B) {
+	c := parse(b, "1d@Europe/Zurich")
+	b.ReportAllocs()
+	nowMs := int64(1_800_000_000_000)
+	for b.Loop() {
+		nowMs += 86_400_000
+		c.Slice(nowMs)
+	}
+}

@@ -1,0 +1,112 @@
+package calendar
+
+import (
+	"bytes"
+	"compress/zlib"
+	_ "embed" // for the zones
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The zones of a release of the IANA database, as lab/zones writes them (make zones), compressed by zlib. The
+// text is a line with the release, a line for each name in their order, "name offset length", an empty line,
+// and then the bytes that offsets and lengths are of. They are the second half of files as RFC 9636 describes
+// them, from the header of the 64-bit data on; the first half, of 32 bits, would say the same of less time.
+//
+//go:embed zones.bin
+var compressed []byte
+
+const utc = "UTC"
+
+type zoneData struct {
+	release string
+	zones   map[string]*zone
+}
+
+// Release returns the release of the IANA database that the zones are of, such as "2026f".
+func Release() string { return database().release }
+
+// database expands the zones when they are first used.
+var database = sync.OnceValue(func() zoneData {
+	r, err := zlib.NewReader(bytes.NewReader(compressed))
+	must(err)
+	data, err := io.ReadAll(r)
+	must(err)
+	index, bodies, _ := strings.Cut(string(data), "\n\n")
+	release, index, _ := strings.Cut(index, "\n")
+	d := zoneData{release: release, zones: make(map[string]*zone)}
+	for line := range strings.SplitSeq(index, "\n") {
+		fields := strings.Fields(line)
+		offset, err := strconv.Atoi(fields[1])
+		must(err)
+		length, err := strconv.Atoi(fields[2])
+		must(err)
+		d.zones[fields[0]] = &zone{name: fields[0], data: bodies[offset:][:length]}
+	}
+	return d
+})
+
+// must panics if the zones that are compiled in are damaged; a test decodes all of them.
+func must(err error) {
+	if err != nil {
+		panic("calendar: zones.bin: " + err.Error())
+	}
+}
+
+// A zone is decoded when it is first asked for.
+type zone struct {
+	name string
+	data string
+
+	once     sync.Once
+	location *time.Location
+}
+
+// header32 is the first half of a file with no data.
+func header32(version byte) []byte {
+	return append([]byte("TZif"), append([]byte{version}, make([]byte, 39)...)...)
+}
+
+func (z *zone) decode() {
+	const versionAt = 4
+	var err error
+	z.location, err = time.LoadLocationFromTZData(z.name, append(header32(z.data[versionAt]), z.data...))
+	must(err)
+}
+
+// period returns the zone's offset from UTC at an instant, and an instant after it until which the offset stays.
+// It may stay for longer.
+func (z *zone) period(at int64) (offset, end int64) {
+	z.once.Do(z.decode)
+	t := time.Unix(at, 0).In(z.location)
+	_, seconds := t.Zone()
+	_, bound := t.ZoneBounds()
+	if bound.IsZero() {
+		return int64(seconds), math.MaxInt64
+	}
+	end = bound.Unix()
+	if end <= at {
+		// Package time ends the last period of every year after 365 days: on 31 December of a leap year
+		// that is over. The offset stays until the year of UTC ends.
+		end = dayOf(t.UTC().Year()+1, 1, 1) * daySeconds
+	}
+	return int64(seconds), end
+}
+
+// change returns the first instant after another one at which the zone's offset changes, but no later one than
+// limit.
+func (z *zone) change(at, limit int64) int64 {
+	offset, end := z.period(at)
+	for end < limit {
+		next, nextEnd := z.period(end)
+		if next != offset {
+			return end
+		}
+		end = nextEnd
+	}
+	return limit
+}
