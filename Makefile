@@ -16,7 +16,7 @@ REPLICATED ?= 14000
 .DEFAULT_GOAL := help
 
 .PHONY: help build test race steady fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
-	abuse browser sentinel cluster clusters soak record picture pgo tidy image release dist packages packages-test
+	abuse browser sentinel cluster clusters soak record picture zones pgo tidy image release dist packages packages-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,6 +110,10 @@ record: ## record the transcripts and scenes of redis-server anew (needs redis-s
 
 picture: ## draw docs/traffic.svg: what each algorithm admits of three loads
 	$(GO) run -C lab ./picture >docs/traffic.svg
+
+zones: ## write calendar/zones.bin: RELEASE=2026f of the zones in the directory ZONEINFO, such as that of Python's tzdata
+	$(GO) run -C lab ./zones -dir "$(ZONEINFO)" -release "$(RELEASE)" >calendar/zones.new
+	mv calendar/zones.new calendar/zones.bin
 
 pgo: ## record the profile that the server is built with, from what limiters send over loopback
 	$(GO) test ./server -run '^$$' -bench "Pipelined/(allow|evalsha|library)" -benchtime 3000000x -cpuprofile cmd/zlimit-server/default.pgo -o /dev/null

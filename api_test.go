@@ -21,7 +21,7 @@ import (
 // exported declarations are listed in testdata/api.
 var apiPackages = []string{
 	root, "server", "server/pipe", "zlimittest", "zlimittest/miniredis", "limiter", "limiter/httplimit",
-	"limiter/httplimit/inprocess", "config", "clock",
+	"limiter/httplimit/inprocess", "calendar", "config", "clock",
 }
 
 // A package comment says which of the two its package is.

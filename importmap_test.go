@@ -136,6 +136,7 @@ var mayImport = map[string][]string{
 	"store/effects": {"store/decimal"},
 	"persist/aof":   {"persist/disk", "words"},
 	"persist/disk":  {},
+	"calendar":      {},
 	"limiter":       {},
 	"resp":          {},
 	"clock":         {},

@@ -16,7 +16,7 @@ func Names() []string { return slices.Sorted(maps.Keys(database().zones)) }
 func Location(name string) *time.Location {
 	z := database().zones[name]
 	z.once.Do(z.decode)
-	return z.location
+	return z.ruled
 }
 
 // CacheLen returns how many windows the cache holds.
@@ -29,4 +29,11 @@ func CacheLen() (n int) {
 		}
 	}
 	return n
+}
+
+// OffsetAnew decodes a zone anew and returns its offset at an instant.
+func OffsetAnew(name string, at int64) time.Duration {
+	z := &zone{name: name, data: database().zones[name].data}
+	offset, _ := z.period(at)
+	return time.Duration(offset) * time.Second
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -124,4 +125,15 @@ func TestEveryZone(t *testing.T) {
 	for _, name := range []string{"UTC", "GMT0", "Etc/GMT+5", "US/Pacific", "Asia/Calcutta", "Europe/Kyiv"} {
 		require.Contains(t, names, name)
 	}
+}
+
+// TestClockHasNoSay decodes a zone while the system's clock is in December 2022. Ciudad Juarez changed its offset on
+// 30 November 2022, in the middle of a period of its rule for later years. Package time remembers the offset of the
+// clock's own period, and would take it for the days before as well.
+func TestClockHasNoSay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		<-time.After(time.Until(time.Date(2022, 12, 15, 0, 0, 0, 0, time.UTC)))
+		at := time.Date(2022, 11, 10, 0, 0, 0, 0, time.UTC).Unix()
+		require.Equal(t, -6*time.Hour, calendar.OffsetAnew("America/Ciudad_Juarez", at))
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	_ "embed" // for the zones
+	"encoding/binary"
 	"io"
 	"math"
 	"strconv"
@@ -62,27 +63,44 @@ type zone struct {
 	name string
 	data string
 
-	once     sync.Once
-	location *time.Location
-}
-
-// header32 is the first half of a file with no data.
-func header32(version byte) []byte {
-	return append([]byte("TZif"), append([]byte{version}, make([]byte, 39)...)...)
+	once sync.Once
+	// Package time remembers the period of the rule for later years in which the system's clock is, even as far as
+	// it lies before the last change that the data lists. So that rule has a location of its own.
+	listed *time.Location // before the last change
+	ruled  *time.Location // from then on
+	last   int64          // that change, in seconds
 }
 
 func (z *zone) decode() {
-	const versionAt = 4
+	const (
+		versionAt  = 4
+		changesAt  = 32 // their number, in the header
+		headerLen  = 44
+		changeSize = 8
+	)
+	data := append(make([]byte, headerLen, headerLen+len(z.data)), z.data...) // an empty first half
+	copy(data, z.data[:versionAt+1])
 	var err error
-	z.location, err = time.LoadLocationFromTZData(z.name, append(header32(z.data[versionAt]), z.data...))
+	z.ruled, err = time.LoadLocationFromTZData(z.name, data)
 	must(err)
+	rule := bytes.LastIndexByte(data[:len(data)-1], '\n')
+	z.listed, err = time.LoadLocationFromTZData(z.name, data[:rule])
+	must(err)
+	z.last = math.MinInt64
+	if n := int(binary.BigEndian.Uint32(data[headerLen+changesAt:])); n > 0 {
+		z.last = int64(binary.BigEndian.Uint64(data[2*headerLen+changeSize*(n-1):]))
+	}
 }
 
 // period returns the zone's offset from UTC at an instant, and an instant after it until which the offset stays.
 // It may stay for longer.
 func (z *zone) period(at int64) (offset, end int64) {
 	z.once.Do(z.decode)
-	t := time.Unix(at, 0).In(z.location)
+	location := z.ruled
+	if at < z.last {
+		location = z.listed
+	}
+	t := time.Unix(at, 0).In(location)
 	_, seconds := t.Zone()
 	_, bound := t.ZoneBounds()
 	if bound.IsZero() {
