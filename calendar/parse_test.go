@@ -128,6 +128,7 @@ func TestParseLong(t *testing.T) {
 		}))
 	}
 	require.True(t, calendar.Is([]byte("1d@"+strings.Repeat("A", size))))
+	require.False(t, calendar.Is([]byte(strings.Repeat("A", size)+"@")), "it has looked at all of it")
 }
 
 // TestParseKeepsNothing overwrites what was parsed.
@@ -147,7 +148,9 @@ func TestKnownAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	window := []byte("1mo@Europe/Zurich:31")
-	parse(t, string(window)).Slice(1_800_000_000_000)
+	known := parse(t, string(window))
+	known.Slice(1_800_000_000_000)
+	require.Same(t, known, parse(t, string(window)))
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		c, err := calendar.Parse(window)
 		if err != nil {
@@ -179,6 +182,10 @@ func TestManyWindows(t *testing.T) {
 	all.Wait()
 	require.LessOrEqual(t, calendar.CacheLen(), 1024)
 	require.Greater(t, calendar.CacheLen(), 512)
+	for day := 1; day < 29; day++ { // a new window finds a place
+		window := fmt.Sprintf("1mo@Europe/Oslo:%d", day)
+		require.Same(t, parse(t, window), parse(t, window))
+	}
 }
 
 func FuzzParse(f *testing.F) {

@@ -34,7 +34,7 @@ func TestSlicesFollowEachOther(t *testing.T) {
 	year1 := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	for _, zone := range calendar.Names() {
 		for range 60 {
-			c := parse(t, anchored(r, zone))
+			c := parseAnew(t, anchored(r, zone))
 			nowMs := r.Int64N(2_000_000_000_000*2) - 2_000_000_000_000
 			if r.IntN(10) == 0 {
 				nowMs = year1 + r.Int64N(9_000*366*86_400_000)
@@ -42,13 +42,11 @@ func TestSlicesFollowEachOther(t *testing.T) {
 			start, end := c.Slice(nowMs)
 			require.LessOrEqual(t, start, nowMs, "%v %d", c, nowMs)
 			require.Less(t, nowMs, end, "%v %d", c, nowMs)
-			fresh, err := calendar.ParseAnew(c.String())
-			require.NoError(t, err)
+			fresh := parseAnew(t, c.String())
 			for _, other := range []int64{start, end - 1, start + r.Int64N(end-start)} {
 				start2, end2 := fresh.Slice(other)
 				require.Equal(t, []int64{start, end}, []int64{start2, end2}, "%v %d and %d", c, nowMs, other)
-				fresh, err = calendar.ParseAnew(c.String()) // without the slice that it keeps
-				require.NoError(t, err)
+				fresh = parseAnew(t, c.String())
 			}
 			next, after := fresh.Slice(end)
 			require.Equal(t, end, next, "%v %d", c, nowMs)
@@ -72,8 +70,7 @@ func TestBySteps(t *testing.T) {
 		require.NoError(t, err)
 		for _, unit := range []string{"h", "d", "w", "mo", "y"} {
 			window := "1" + unit + "@" + zone
-			c := parse(t, window)
-			wantStart, _ := c.Slice(begin.UnixMilli())
+			wantStart, end := parse(t, window).Slice(begin.UnixMilli())
 			last := begin
 			newest := last.Format(time.DateOnly) // the latest date that the clock has shown
 			for i := range minutes {
@@ -96,10 +93,12 @@ func TestBySteps(t *testing.T) {
 				}
 				if begins {
 					wantStart = now.UnixMilli()
+					require.Equal(t, wantStart, end, "%s: what begins at %v is not where another ended", window, now)
 				}
 				newest = max(newest, date)
 				last = now
-				start, end := c.Slice(now.UnixMilli())
+				var start int64
+				start, end = parseAnew(t, window).Slice(now.UnixMilli())
 				if start != wantStart || end <= now.UnixMilli() {
 					t.Fatalf("%s at %v: [%d, %d), want %d", window, now, start, end, wantStart)
 				}

@@ -19,6 +19,13 @@ func parse(t testing.TB, window string) *calendar.Calendar {
 	return c
 }
 
+// parseAnew returns a calendar that has not been asked for a slice, so that it keeps none.
+func parseAnew(t testing.TB, window string) *calendar.Calendar {
+	c, err := calendar.ParseAnew(window)
+	require.NoError(t, err, window)
+	return c
+}
+
 // TestSlices has the slices that follow each other in a calendar, as their beginnings in local time.
 func TestSlices(t *testing.T) {
 	for _, c := range []struct {
@@ -53,6 +60,10 @@ func TestSlices(t *testing.T) {
 		}},
 		{"At 00:01 the clock goes back over midnight: the day goes on", "1d@America/St_Johns", []string{
 			"2006-10-28 02:30:00 +00", "2006-10-29 02:30:00 +00", "2006-10-30 03:30:00 +00",
+		}},
+		{"and the hour that has begun ends after a minute, at 02:31 of UTC", "1h@America/St_Johns", []string{
+			"2006-10-29 01:30:00 +00", "2006-10-29 02:30:00 +00", "2006-10-29 02:31:00 +00",
+			"2006-10-29 03:30:00 +00",
 		}},
 		{"Samoa has no 30 December 2011", "1d@Pacific/Apia", []string{
 			"2011-12-29 00:00:00 -10", "2011-12-31 00:00:00 +14", "2012-01-01 00:00:00 +14",
@@ -145,8 +156,9 @@ func TestSlices(t *testing.T) {
 				next, err := time.Parse(layout, c.begins[i+1])
 				require.NoError(t, err)
 				from, to := begin.UnixMilli(), next.UnixMilli()
-				for _, nowMs := range []int64{from, from + (to-from)/3, from + (to-from)*2/3, to - 1} {
-					start, end := parse(t, c.window).Slice(nowMs)
+				soonMs := min(20*60_000, (to-from)/3)
+				for _, nowMs := range []int64{from, from + soonMs, from + (to-from)/2, to - soonMs, to - 1} {
+					start, end := parseAnew(t, c.window).Slice(nowMs)
 					require.Equal(t, begin.UTC(), time.UnixMilli(start).UTC(), "begins")
 					require.Equal(t, next.UTC(), time.UnixMilli(end).UTC(), "ends")
 				}
