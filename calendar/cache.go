@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// The calendars of the windows that were parsed lately: at most 1,024, in sets of a few, so that no two windows
-// have to share one place. A new window takes the place of another one of its set when that is full, which
-// is then parsed again when it is next asked for, in about a microsecond. So a client that sends ever new
-// windows costs others no more than that, and takes no memory. Readers take no lock.
+// The calendars of the windows that were parsed lately: at most 1,024, in sets of a few, so that no two
+// windows have to share one place. A new window takes the place of another one of its set when that is full,
+// which is then parsed again when it is next asked for, in about a microsecond. So a client that sends ever
+// new windows costs others no more than that, and takes no memory. Readers take no lock.
 const (
 	cacheSets = 256
 	cacheWays = 4

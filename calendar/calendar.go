@@ -5,8 +5,8 @@
 //	1h@ZONE                 hours of the zone's clock
 //	1d@ZONE                 days, from midnight
 //	1w[@ZONE[:WEEKDAY]]     weeks, from a weekday, mon to sun; without one from Monday
-//	1mo[@ZONE[:DAY]]        months, from a day, 1 to 31, or the last if a month is shorter; without one from day 1
-//	1y[@ZONE[:MM-DD]]       years, from a date, 29 February being the 28th in common years; without one 01-01
+//	1mo[@ZONE[:DAY]]        months, from a day, 1 to 31, or the last of a shorter month; without one day 1
+//	1y[@ZONE[:MM-DD]]       years, from a date, 02-29 being the 28th in common years; without one 01-01
 //
 // A zone is a name of the IANA database, written as there, such as Europe/Zurich. A window without one is of
 // UTC. The number is always 1: "2w" has no beginning that everybody would agree on.
@@ -16,14 +16,14 @@
 // A slice is an interval of instants, [start, end), in milliseconds since 1970. Slices of a calendar follow
 // each other without a gap, and none is empty.
 //
-// A day, week, month or year begins at the first instant at which the zone's clock shows midnight of its first
-// date, or later. So a day whose midnight is left out begins when the clock jumps, and a day whose midnight
-// comes twice begins at the first. A date that a zone leaves out altogether has no day. When the clock is set
-// back over midnight, the day that has begun goes on.
+// A day, week, month or year begins at the first instant at which the zone's clock shows midnight of its
+// first date, or later. So a day whose midnight is left out begins when the clock jumps, and a day whose
+// midnight comes twice begins at the first. A date that a zone leaves out altogether has no day. When the
+// clock is set back over midnight, the day that has begun goes on.
 //
 // An hour ends when the clock shows a full hour, and whenever the zone's offset from UTC changes. So an hour
-// that comes twice is two slices, one that is left out is none, and where the clock moves by half an hour, one
-// slice is shorter.
+// that comes twice is two slices, one that is left out is none, and where the clock moves by half an hour,
+// one slice is shorter.
 //
 // All time before year 1, and all from year 10000 on (of UTC), is one slice each, to the ends of int64.
 //
@@ -46,8 +46,8 @@ import (
 
 // Errors of Parse.
 var (
-	ErrSyntax = errors.New("calendar: window is not 1h@ZONE, 1d@ZONE, 1w[@ZONE[:WEEKDAY]], 1mo[@ZONE[:DAY]] " +
-		"or 1y[@ZONE[:MM-DD]]")
+	ErrSyntax = errors.New("calendar: window is not 1h@ZONE, 1d@ZONE, 1w[@ZONE[:WEEKDAY]], " +
+		"1mo[@ZONE[:DAY]] or 1y[@ZONE[:MM-DD]]")
 	ErrMany   = errors.New("calendar: number is not 1: windows of the calendar are 1h, 1d, 1w, 1mo and 1y")
 	ErrZone   = errors.New("calendar: zone is not a name of the IANA database such as UTC or Europe/Zurich")
 	ErrAnchor = errors.New("calendar: beginning is not mon to sun of a week, 1 to 31 of a month, or a date " +
@@ -70,8 +70,8 @@ type Calendar struct {
 
 type slice struct{ startMs, endMs int64 }
 
-// Is reports whether a window is written as one of a calendar, valid or not: its unit is w, mo or y, or it has
-// an '@'. It looks at no more of a window than a valid one can have.
+// Is reports whether a window is written as one of a calendar, valid or not: its unit is w, mo or y, or it
+// has an '@'. It looks at no more of a window than a valid one can have.
 func Is(window []byte) bool {
 	window = window[:min(len(window), maxText)]
 	if bytes.IndexByte(window, '@') >= 0 {

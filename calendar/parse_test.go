@@ -24,7 +24,8 @@ var windows = map[string]string{
 	"1d@EST5EDT": "1d@EST5EDT",
 }
 
-// faults are windows that Parse refuses. Those of ErrSyntax are not written as a calendar's if length says so.
+// faults are windows that Parse refuses. Those of ErrSyntax are not written as a calendar's if length says
+// so.
 var faults = []struct {
 	window string
 	err    error
@@ -116,7 +117,8 @@ func TestParseLong(t *testing.T) {
 	const size = 1 << 20
 	for _, window := range []string{
 		strings.Repeat("1", size), strings.Repeat("\x00", size), "1d@" + strings.Repeat("A", size),
-		"1d@UTC" + strings.Repeat(":", size), strings.Repeat("@", size), "1mo@UTC:" + strings.Repeat("0", size),
+		"1d@UTC" + strings.Repeat(":", size), strings.Repeat("@", size),
+		"1mo@UTC:" + strings.Repeat("0", size),
 	} {
 		data := []byte(window)
 		require.Zero(t, testing.AllocsPerRun(10, func() {

@@ -64,7 +64,8 @@ func TestBySteps(t *testing.T) {
 		"Europe/Zurich": "2026-10-22", "America/Sao_Paulo": "2018-11-01", "America/Havana": "2025-10-28",
 		"Pacific/Apia": "2011-12-26", "Australia/Lord_Howe": "2026-04-01", "America/St_Johns": "2006-10-27",
 		"Africa/Casablanca": "2026-02-11", "Asia/Tehran": "2022-03-18", "Asia/Kathmandu": "1985-12-28",
-		"America/Scoresbysund": "2024-03-28", "America/New_York": "2048-12-27", "Antarctica/Troll": "2048-03-25",
+		"America/Scoresbysund": "2024-03-28", "America/New_York": "2048-12-27",
+		"Antarctica/Troll": "2048-03-25",
 	} {
 		begin, err := time.ParseInLocation("2006-01-02", from, calendar.Location(zone))
 		require.NoError(t, err)
@@ -93,7 +94,7 @@ func TestBySteps(t *testing.T) {
 				}
 				if begins {
 					wantStart = now.UnixMilli()
-					require.Equal(t, wantStart, end, "%s: what begins at %v is not where another ended", window, now)
+					require.Equal(t, wantStart, end, "%s at %v: not where another ended", window, now)
 				}
 				newest = max(newest, date)
 				last = now
@@ -126,9 +127,9 @@ func TestEveryZone(t *testing.T) {
 	}
 }
 
-// TestClockHasNoSay decodes a zone while the system's clock is in December 2022. Ciudad Juarez changed its offset on
-// 30 November 2022, in the middle of a period of its rule for later years. Package time remembers the offset of the
-// clock's own period, and would take it for the days before as well.
+// TestClockHasNoSay decodes a zone while the system's clock is in December 2022. Ciudad Juarez changed its
+// offset on 30 November 2022, in the middle of a period of its rule for later years. Package time remembers
+// the offset of the clock's own period, and would take it for the days before as well.
 func TestClockHasNoSay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		<-time.After(time.Until(time.Date(2022, 12, 15, 0, 0, 0, 0, time.UTC)))

@@ -64,8 +64,8 @@ type zone struct {
 	data string
 
 	once sync.Once
-	// Package time remembers the period of the rule for later years in which the system's clock is, even as far as
-	// it lies before the last change that the data lists. So that rule has a location of its own.
+	// Package time remembers the period of the rule for later years in which the system's clock is, even as
+	// far as it lies before the last change that the data lists. So that rule has a location of its own.
 	listed *time.Location // before the last change
 	ruled  *time.Location // from then on
 	last   int64          // that change, in seconds
@@ -92,8 +92,8 @@ func (z *zone) decode() {
 	}
 }
 
-// period returns the zone's offset from UTC at an instant, and an instant after it until which the offset stays.
-// It may stay for longer.
+// period returns the zone's offset from UTC at an instant, and an instant after it until which the offset
+// stays. It may stay for longer.
 func (z *zone) period(at int64) (offset, end int64) {
 	z.once.Do(z.decode)
 	location := z.ruled
@@ -115,8 +115,8 @@ func (z *zone) period(at int64) (offset, end int64) {
 	return int64(seconds), end
 }
 
-// change returns the first instant after another one at which the zone's offset changes, but no later one than
-// limit.
+// change returns the first instant after another one at which the zone's offset changes, but no later one
+// than limit.
 func (z *zone) change(at, limit int64) int64 {
 	offset, end := z.period(at)
 	for end < limit {

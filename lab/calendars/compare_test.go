@@ -122,7 +122,8 @@ func (p python) pack(t *testing.T, release string) string {
 	return output(t, "go", "run", "-pgo=off", "../zones", "-dir", p.zones(), "-release", release)
 }
 
-// buildOurs builds the program that answers from package calendar, with the zones of a file if it is not empty.
+// buildOurs builds the program that answers from package calendar, with the zones of a file if it is not
+// empty.
 func buildOurs(t *testing.T, zones string) string {
 	dir := t.TempDir()
 	program, overlay := filepath.Join(dir, "ours"), filepath.Join(dir, "overlay.json")
@@ -181,8 +182,8 @@ func compare(t *testing.T, p python, ours string, theirs *exec.Cmd) {
 	for i, q := range queries {
 		if got[i] != want[i] {
 			if bad++; bad <= 10 {
-				t.Errorf("%s at %v\n got %v\nwant %v", q.Window(), time.UnixMilli(q.NowMs).UTC(), got[i].text(),
-					want[i].text())
+				t.Errorf("%s at %v\n got %v\nwant %v", q.Window(),
+					time.UnixMilli(q.NowMs).UTC(), got[i].text(), want[i].text())
 			}
 		}
 	}

@@ -77,8 +77,8 @@ func changes(zone *time.Location) (out []int64) {
 	return out
 }
 
-// Queries returns n queries about all Zones. A quarter of the instants are within an hour and a half of a change
-// of the zone's offset, and a quarter within a day; each change has its turn.
+// Queries returns n queries about all Zones. A quarter of the instants are within an hour and a half of a
+// change of the zone's offset, and a quarter within a day; each change has its turn.
 func Queries(seed uint64, n int, locate func(zone string) (*time.Location, error)) ([]Query, error) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	var out []Query
