@@ -55,7 +55,7 @@ func TestSlices(t *testing.T) {
 		{"The second hour after that midnight is an hour of its own", "1h@America/Havana", []string{
 			"2025-11-02 00:00:00 -04", "2025-11-02 00:00:00 -05", "2025-11-02 01:00:00 -05",
 		}},
-		{"At 24:00 the clock goes back to 23:00: midnight comes later, once", "1d@America/Sao_Paulo", []string{
+		{"At 24:00 the clock goes back to 23:00: one midnight, later", "1d@America/Sao_Paulo", []string{
 			"2018-02-17 00:00:00 -02", "2018-02-18 00:00:00 -03", "2018-02-19 00:00:00 -03",
 		}},
 		{"At 00:01 the clock goes back over midnight: the day goes on", "1d@America/St_Johns", []string{
