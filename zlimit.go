@@ -72,7 +72,7 @@ func New(o Options) *Limiter {
 func Open(o Options) (*Limiter, error) {
 	o.setDefaults()
 	l := over(o, engine.Options{
-		Disk:  engine.Directory(o.Config.String("dir")),
+		Disk: engine.Directory(o.Config.String("dir")),
 		After: func(ms int64, fn func()) (stop func()) {
 			t := time.AfterFunc(time.Duration(min(ms, maxWaitMs))*time.Millisecond, fn)
 			return func() { t.Stop() }
