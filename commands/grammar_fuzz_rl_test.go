@@ -82,7 +82,7 @@ func FuzzRLOthers(f *testing.F) {
 		seed(f, strings.Join(words, " "))
 	}
 	names := []string{
-		"RL.MALLOW", "RL.RESET", "RL.REFUND", "RL.INFO", "RL.EXPLAIN", "CL.THROTTLE",
+		"RL.MALLOW", "RL.RESET", "RL.REFUND", "RL.INFO", "RL.EXPLAIN", "CL.THROTTLE", "RL.THROTTLE",
 		"RL.RESERVE", "RL.SETTLE", "RL.CANCEL", "RL.ACQUIRE", "RL.RENEW", "RL.RELEASE", "INCREX",
 	}
 	for _, name := range names {
@@ -108,7 +108,7 @@ func FuzzRLOthers(f *testing.F) {
 				require.Positive(t, n[1].Int(), "%q", words)
 			}
 			require.Equal(t, n[1].Int() > 0, n[4].Int() == 0, "%q", words)
-		case "CL.THROTTLE":
+		case "CL.THROTTLE", "RL.THROTTLE":
 			require.Len(t, n, 5)
 			require.LessOrEqual(t, n[2].Int(), n[1].Int(), "%q", words)
 			if changed {

@@ -28,7 +28,7 @@ var unnamedRows = map[string]string{
 	"rl.cancel": "as increx", "rl.mallow": "as increx", "rl.mcancel": "as increx",
 	"rl.mreserve": "as increx", "rl.msettle": "as increx",
 	"rl.refund": "as increx", "rl.release": "as increx", "rl.renew": "as increx", "rl.reserve": "as increx",
-	"rl.reset": "as increx", "rl.settle": "as increx",
+	"rl.reset": "as increx", "rl.settle": "as increx", "rl.throttle": "as increx",
 }
 
 // silentRows are those of them that never publish anything.

@@ -27,10 +27,10 @@ func (s rlStep) mayChange() bool {
 	}
 	switch words[0] {
 	case "RL.ALLOW":
-		return !strings.HasPrefix(s.want, "[0 ") && !strings.HasPrefix(s.want, "[allowed 0 ")
+		return admittedOne.MatchString(s.want)
 	case "RL.MALLOW", "RL.MRESERVE":
-		return !deniedTerm.MatchString(s.want)
-	case "CL.THROTTLE":
+		return admittedAll.MatchString(s.want)
+	case "CL.THROTTLE", "RL.THROTTLE":
 		return !strings.HasPrefix(s.want, "[1 ") && (len(words) != 6 || words[5] != "0")
 	case "RL.RESERVE", "RL.ACQUIRE":
 		return !strings.HasPrefix(s.want, "[0 ")
@@ -45,9 +45,12 @@ func (s rlStep) mayChange() bool {
 	return true // RL.CANCEL too, which settles a hold of which nothing is left with 0
 }
 
-// deniedTerm matches a reply about several keys in which one denies: the five integers of the binding one are
-// the second to sixth, or with FULL the first array of those that have no units.
-var deniedTerm = regexp.MustCompile(`^\[\d+ (0 |(\[[^]]*\] )*\[0 )`)
+// Replies about a key, and about several keys of which none denies. A wait that is not 0 is that of a denial, or
+// of one that SHADOW answers as admitted.
+var (
+	admittedOne = regexp.MustCompile(`^\[(\d+ \d+ \d+ 0 |.*\bretry_after_ms 0 )`)
+	admittedAll = regexp.MustCompile(`^\[\d+ (\d+ \d+ \d+ 0 \d+|\[\d+ \d+ \d+ 0 \d+\]( \[\d+ \d+ \d+ 0 \d+\])*)\]$`)
+)
 
 func (s rlStep) keys() []string {
 	words := strings.Fields(s.line)

@@ -58,7 +58,7 @@ persist pexpire pexpireat pexpiretime pfadd psetex psubscribe psync pttl publish
 quit randomkey readonly readwrite rename renamenx replconf replicaof reset restore restore-asking
 rl.acquire rl.adopt rl.allow rl.cancel rl.doctor rl.explain rl.help rl.info rl.mallow rl.mcancel
 rl.mreserve rl.msettle rl.refund rl.release rl.renew rl.reserve rl.reset rl.settle rl.sim rl.stats
-rl.top rl.trace role script select rpush
+rl.throttle rl.top rl.trace role script select rpush
 rpushx sadd save scard sdiffstore setbit setex setnx setrange shutdown sintercard sinterstore
 sismember slaveof slowlog smismember smove spublish srem ssubscribe strlen subscribe sunionstore
 sunsubscribe swapdb sync time touch ttl type unlink unsubscribe unwatch wait waitaof watch zadd

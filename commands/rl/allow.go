@@ -14,7 +14,7 @@ var rlAllowRows = []commands.Command{
 		Keys:  key("RW access update"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
 		Handler: rlAllow, Reads: allowIsReadOnly,
-		Syntax: "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] " +
+		Syntax: "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] [SHADOW] " +
 			"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">] [FULL] [WAIT milliseconds]",
 		Summary:   "Admits a request if fewer than limit were admitted in the window before it.",
 		Example:   "user:42 100 1m",
@@ -29,7 +29,7 @@ var rlAllowRows = []commands.Command{
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys",
 		Handler: rlMallow, Reads: mallowIsReadOnly,
 		Syntax: "numkeys <key limit window [key limit window ...] [COST cost] | key [key ...] " + termSyntax +
-			"> [PEEK] [FULL] [ID id] [WAIT milliseconds]",
+			"> [PEEK] [SHADOW] [FULL] [ID id] [WAIT milliseconds]",
 		Summary: "Admits a request if every one of several keys does, " +
 			"and counts it in all of them or in none.",
 		Example:   "2 user:42 10 1s tenant:7 1000 1m COST 2",
@@ -42,7 +42,7 @@ const termSyntax = "TERM <limit window [limit window ...] [ALGO algorithm] [COST
 	"SLOTS max LEASE milliseconds> [TERM ...]"
 
 // RL.ALLOW key limit window [limit window ...] [COST n] [ATMOST] [PEEK]
-// [ALGO algorithm] [FULL] [WAIT ms]
+// [SHADOW] [ALGO algorithm] [FULL] [WAIT ms]
 //
 // A call that is denied or only peeks changes nothing. The type of the key depends
 // on the algorithm; see algorithm.
@@ -71,8 +71,11 @@ func rlAllow(c *commands.Ctx) resp.Value {
 	if t.d.Units > 0 {
 		t.content.apply(c, t)
 	}
-	countAllow(c, t.algo, t.name, t.Call, &t.d)
+	countAllow(c, t.algo, t.name, t.Call, &t.d, t.shadow)
 	markFullness(c, t.name, &t.d)
+	if t.shadow {
+		admitShadow(&t.d, t.Cost)
+	}
 	if !t.full {
 		return decisionReply(c, &t.d, t.waitMs)
 	}
@@ -80,7 +83,7 @@ func rlAllow(c *commands.Ctx) resp.Value {
 		q := limiter.Quota{Limit: t.d.Limit, WindowMs: t.d.WindowMs}
 		t.d.NextAfterMs = limiter.NextAfter(t.log.log(), c.NowMs, t.log.expireAtMs, q)
 	}
-	return fullReply(c, &t.d, t.algo.name, t.waitMs)
+	return fullReply(c, &t.d, t.algo.name, t.shadow, t.waitMs)
 }
 
 // allowPlain handles RL.ALLOW key limit window, the most frequent form.
@@ -113,13 +116,14 @@ func allowPlain(c *commands.Ctx) resp.Value {
 		}
 		k.carryOut(c, &d.Change)
 	}
-	countAllow(c, &logAlgorithm, c.Args[1], call, &d)
+	countAllow(c, &logAlgorithm, c.Args[1], call, &d, false)
 	markFullness(c, c.Args[1], &d)
 	return decisionReply(c, &d, 0)
 }
 
-func fullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, waitMs int64) resp.Value {
-	reply := append(c.Values(20),
+// fullReply returns the reply with FULL, with a field more if the call has SHADOW or WAIT.
+func fullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, shadow bool, waitMs int64) resp.Value {
+	pairs := append(c.Values(20),
 		resp.Bulk("allowed"), resp.Int(d.Allowed),
 		resp.Bulk("limit"), resp.Int(d.Limit),
 		resp.Bulk("remaining"), resp.Int(d.Remaining),
@@ -129,8 +133,11 @@ func fullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, waitMs in
 		resp.Bulk("used"), resp.Int(d.Used),
 		resp.Bulk("algo"), resp.Bulk(algorithm),
 		resp.Bulk("window_ms"), resp.Int(d.WindowMs))
-	if waitMs > 0 {
-		reply = waited(c, waitMs, append(reply, resp.Bulk("waited_ms")))
+	if shadow {
+		pairs = append(pairs, resp.Bulk("shadow"), resp.Int(isShadow(d)))
 	}
-	return resp.Map(reply...)
+	if waitMs > 0 {
+		pairs = waited(c, waitMs, append(pairs, resp.Bulk("waited_ms")))
+	}
+	return resp.Map(pairs...)
 }

@@ -8,18 +8,22 @@ import (
 // This file counts decisions, of handlers and of a caller that has had them made elsewhere: for RL.STATS
 // and the metrics, for RL.TOP, and for RL.TRACE.
 
-// countAllow counts a decision of RL.ALLOW.
-func countAllow(c *commands.Ctx, by *algorithm, key []byte, call limiter.Call, d *limiter.Decision) {
+// countAllow counts a decision of RL.ALLOW. shadow says that the call has SHADOW; d is as yet a denial if it
+// is one.
+func countAllow(
+	c *commands.Ctx, by *algorithm, key []byte, call limiter.Call, d *limiter.Decision, shadow bool,
+) {
 	s, peek := session(c), call.Peek || call.Cost == 0
-	s.count(c, by.deciders[allows], key, outcome{d.Allowed, d.Allowed, peek, fullness(d.Used, d.Remaining)})
-	s.observe(c, key, !peek && d.Allowed == 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
+	full := fullness(d.Used, d.Remaining)
+	s.count(c, by.deciders[allows], key, outcome{d.Allowed, d.Allowed, peek, shadow, full})
+	s.observe(c, key, !peek && d.Allowed == 0 && !shadow, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
 	s.trace(c, key, call, d.Allowed)
 }
 
 // countThrottle counts a decision of CL.THROTTLE.
 func countThrottle(c *commands.Ctx, key []byte, quantity int64, d *limiter.Decision) {
 	s, full := session(c), fullness(d.Used, d.Remaining)
-	s.count(c, gcraAlgorithm.deciders[throttles], key, outcome{d.Allowed, d.Allowed, quantity == 0, full})
+	s.count(c, gcraAlgorithm.deciders[throttles], key, outcome{d.Allowed, d.Allowed, quantity == 0, false, full})
 	s.observe(c, key, d.RetryAfterMs != 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
 	s.trace(c, key, limiter.Call{Cost: quantity}, d.Allowed)
 }
@@ -35,13 +39,14 @@ type jointCall struct {
 	binding int
 	peek    bool
 	units   int64 // granted, of all keys
+	shadow  bool  // what is denied is answered as admitted
 }
 
 // countJoint counts a decision about terms: with prefixes, as one about the binding key, and the units of
 // each key for its own.
 func countJoint(c *commands.Ctx, j *jointCall, d *limiter.Decision) {
 	s, by := session(c), j.by.deciders[j.command]
-	o := outcome{d.Allowed, j.units, j.peek, fullness(d.Used, d.Remaining)}
+	o := outcome{d.Allowed, j.units, j.peek, j.shadow, fullness(d.Used, d.Remaining)}
 	s.decisions(by).count(o)
 	for i := 0; i < len(j.names); i += j.step {
 		name, call, granted := j.names[i], j.callOf(i/j.step), int64(0)
@@ -53,7 +58,7 @@ func countJoint(c *commands.Ctx, j *jointCall, d *limiter.Decision) {
 		if binds {
 			q = limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs}
 		}
-		s.observe(c, name, !j.peek && d.Allowed == 0 && binds, q)
+		s.observe(c, name, !j.peek && d.Allowed == 0 && !j.shadow && binds, q)
 		if d.Allowed == 0 && !binds {
 			continue // the key would have admitted the call
 		}
@@ -94,7 +99,8 @@ type LimitDecision struct {
 }
 
 func (d *LimitDecision) countAllow(c *commands.Ctx) {
-	countAllow(c, algorithmByName([]byte(d.Call.Algorithm)), d.Keys[0], d.Call.Call, &d.Decision)
+	countAllow(c, algorithmByName([]byte(d.Call.Algorithm)), d.Keys[0], d.Call.Call, &d.Decision,
+		d.Call.Shadow)
 }
 
 func (d *LimitDecision) countMallow(c *commands.Ctx) { d.countJoint(c, mallows) }
@@ -107,7 +113,7 @@ func (d *LimitDecision) countJoint(c *commands.Ctx, command decides) {
 	terms := d.Call.terms
 	j := jointCall{
 		command: command, names: d.Keys, step: 1, call: d.Call.Call, terms: terms, by: &logAlgorithm,
-		binding: d.Binding, peek: d.Call.Peek,
+		binding: d.Binding, peek: d.Call.Peek, shadow: d.Call.Shadow,
 	}
 	if terms != nil {
 		j.names, j.by = d.Keys[:len(terms)], terms[d.Binding].algo

@@ -62,19 +62,21 @@ func (d Decider) Algorithm() string { return strings.ToLower(deciders[d].by.name
 type Decisions struct {
 	Allowed, Denied int64
 	Peeked          int64 // calls with PEEK or COST 0
+	Shadow          int64 // calls with SHADOW that would have been denied
 	Units           int64 // granted, in all keys of a call
 
 	Fullness Fullness // of what was allowed or denied
 }
 
 // IsZero reports whether nothing was counted.
-func (d *Decisions) IsZero() bool { return d.Allowed|d.Denied|d.Peeked|d.Units == 0 }
+func (d *Decisions) IsZero() bool { return d.Allowed|d.Denied|d.Peeked|d.Shadow|d.Units == 0 }
 
 // Add adds o to d.
 func (d *Decisions) Add(o *Decisions) {
 	d.Allowed += o.Allowed
 	d.Denied += o.Denied
 	d.Peeked += o.Peeked
+	d.Shadow += o.Shadow
 	d.Units += o.Units
 	for i, n := range o.Fullness.Buckets {
 		d.Fullness.Buckets[i] += n
@@ -87,6 +89,7 @@ func (d *Decisions) Subtract(o *Decisions) {
 	d.Allowed = max(d.Allowed-o.Allowed, 0)
 	d.Denied = max(d.Denied-o.Denied, 0)
 	d.Peeked = max(d.Peeked-o.Peeked, 0)
+	d.Shadow = max(d.Shadow-o.Shadow, 0)
 	d.Units = max(d.Units-o.Units, 0)
 	for i, n := range o.Fullness.Buckets {
 		d.Fullness.Buckets[i] = max(d.Fullness.Buckets[i]-n, 0)
@@ -98,6 +101,7 @@ func (d *Decisions) Subtract(o *Decisions) {
 type outcome struct {
 	granted, units int64 // to the key, and in all keys
 	peek           bool
+	shadow         bool    // what is denied is answered as admitted
 	fullness       float64 // after the decision, see fullness
 }
 
@@ -109,6 +113,9 @@ func (d *Decisions) count(o outcome) {
 	case o.granted > 0:
 		d.Allowed++
 		d.Units += o.units
+	case o.shadow:
+		d.Shadow++
+		return
 	default:
 		d.Denied++
 	}

@@ -20,7 +20,7 @@ type LimitCall struct {
 	terms        []term      // the same, unless the form of the call knows only logs
 	Keys         [][]byte    // of RL.MALLOW; of a call about a hold, with the hold's
 	Algorithm    string      // as ALGO has it, of a call about one key
-	Full         bool
+	Full, Shadow bool
 
 	Count      int64   // n of RL.REFUND, max of RL.ACQUIRE
 	Actuals    []int64 // of RL.SETTLE and RL.MSETTLE; zeros of RL.CANCEL and RL.MCANCEL
@@ -70,7 +70,7 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		if t.waitMs > 0 {
 			return errWaitElsewhere
 		}
-		l.Call, l.Terms, l.Full = t.Call, []LimitTerm{limitTerm(&t)}, t.full
+		l.Call, l.Terms, l.Full, l.Shadow = t.Call, []LimitTerm{limitTerm(&t)}, t.full, t.shadow
 		l.Algorithm, l.count = t.algo.name, (*LimitDecision).countAllow
 		return resp.None
 	},
@@ -82,7 +82,7 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		if m.waitMs > 0 {
 			return errWaitElsewhere
 		}
-		l.count = (*LimitDecision).countMallow
+		l.count, l.Shadow = (*LimitDecision).countMallow, m.shadow
 		if m.step == 1 {
 			l.setTerms(m.terms)
 			l.Peek, l.Full, l.Keys, l.ID = m.peek, m.full, m.names, m.terms[0].id
@@ -180,16 +180,19 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 		l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
 		return checkID(l.ID)
 	},
-	"cl.throttle": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		q, burst, quantity, refusal := parseThrottle(c)
-		l.Cost, l.Peek = quantity, quantity == 0
-		l.Algorithm, l.count = gcraAlgorithm.name, (*LimitDecision).countThrottle
-		l.Terms = []LimitTerm{
-			{[]limiter.Quota{q}, gcraAlgorithm.name, burst, quantity, gcraAlgorithm.anyLimit},
-		}
-		return refusal
-	},
-	"increx": func(c *commands.Ctx, l *LimitCall) resp.Value { return l.Increment.Parse(c) },
+	"cl.throttle": parseThrottleCall,
+	"rl.throttle": parseThrottleCall,
+	"increx":      func(c *commands.Ctx, l *LimitCall) resp.Value { return l.Increment.Parse(c) },
+}
+
+func parseThrottleCall(c *commands.Ctx, l *LimitCall) resp.Value {
+	q, burst, quantity, refusal := parseThrottle(c)
+	l.Cost, l.Peek = quantity, quantity == 0
+	l.Algorithm, l.count = gcraAlgorithm.name, (*LimitDecision).countThrottle
+	l.Terms = []LimitTerm{
+		{[]limiter.Quota{q}, gcraAlgorithm.name, burst, quantity, gcraAlgorithm.anyLimit},
+	}
+	return refusal
 }
 
 func newTerms(n int) []term { return make([]term, n) }
@@ -221,10 +224,13 @@ func JointReply(c *commands.Ctx, binding int, decisions []limiter.Decision, full
 	return resp.Array(reply...)
 }
 
-// FullReply returns the reply of RL.ALLOW with FULL.
-func FullReply(c *commands.Ctx, d *limiter.Decision, algorithm string) resp.Value {
-	return fullReply(c, d, algorithm, 0)
+// FullReply returns the reply of RL.ALLOW with FULL, with or without SHADOW.
+func FullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, shadow bool) resp.Value {
+	return fullReply(c, d, algorithm, shadow, 0)
 }
+
+// AdmitShadow makes a denial of a call with SHADOW the answer to an admitted call of this cost.
+func AdmitShadow(d *limiter.Decision, cost int64) { admitShadow(d, cost) }
 
 // ThrottleReply returns the reply of CL.THROTTLE.
 func ThrottleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value { return throttleReply(c, t) }

@@ -51,6 +51,7 @@ var (
 		" where terms follow")
 	errFewKeys     = resp.Error("ERR numkeys is greater than the number of keys")
 	errTermCost    = resp.Error("ERR COST of a term must be at least 1")
+	errShadowHold  = commands.SyntaxError("SHADOW is not for reservations: a hold needs units")
 	errSlotsID     = commands.SyntaxError("SLOTS needs an ID")
 	errIDSlots     = commands.SyntaxError("ID goes with SLOTS")
 	errHoldKeys    = resp.Error("ERR the hold of this ID is over other keys")

@@ -7,9 +7,9 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// RL.MALLOW numkeys key limit window [key limit window ...] [COST n] [PEEK]
+// RL.MALLOW numkeys key limit window [key limit window ...] [COST n] [PEEK] [SHADOW]
 // RL.MALLOW numkeys key [key ...] TERM limit window [limit window ...] [ALGO algorithm] [COST n]
-// [TERM ... | TERM SLOTS max LEASE ms] ... [PEEK] [FULL] [ID id] [WAIT ms]
+// [TERM ... | TERM SLOTS max LEASE ms] ... [PEEK] [SHADOW] [FULL] [ID id] [WAIT ms]
 //
 // In the first form every key is a log, in the second each key has a term. The reply is the index of the
 // binding key, from 1, and the five integers of RL.ALLOW for it; with FULL the index, and the five of every
@@ -55,12 +55,15 @@ func rlMallow(c *commands.Ctx) resp.Value {
 	}
 	j := jointCall{
 		command: mallows, names: m.names, step: m.step, call: m.call, by: by, binding: index, peek: m.peek,
-		units: units,
+		units: units, shadow: m.shadow,
 	}
 	if m.step == 1 {
 		j.terms = m.terms
 	}
 	countJoint(c, &j, &binding)
+	if m.shadow {
+		m.admitShadow(&binding, index)
+	}
 	return jointReply(c, m.terms, index, &binding, m.full, m.waitMs)
 }
 
@@ -73,9 +76,9 @@ type mallow struct {
 	peek  bool
 	full  bool
 
-	waitMs int64 // 0: it does not wait
-
-	call limiter.Call // of the form without TERM
+	shadow bool
+	waitMs int64        // 0: it does not wait
+	call   limiter.Call // of the form without TERM
 }
 
 // term returns the term of a key. More than maxTerms, which only the first form has, share one.
@@ -94,6 +97,18 @@ func (m *mallow) fill(t *term, i int) (refusal resp.Value) {
 	t.name, t.Call, t.n = triple[0], m.call, 1
 	t.quotas[0], refusal = parseQuota(triple[1], triple[2])
 	return refusal
+}
+
+// admitShadow makes denials the answer to an admitted call: that of the binding key, and with FULL of others.
+func (m *mallow) admitShadow(binding *limiter.Decision, index int) {
+	if m.step != 1 {
+		admitShadow(binding, m.call.Cost)
+		return
+	}
+	admitShadow(binding, m.terms[index].Cost)
+	for i := range m.terms {
+		admitShadow(&m.terms[i].d, m.terms[i].Cost)
+	}
 }
 
 // apply carries out what all terms admitted.
@@ -163,7 +178,7 @@ func parseMallow(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusa
 	if m.call = t.Call; m.call.Cost == 0 { // as in RL.ALLOW, a peek at one unit
 		m.call = limiter.Call{Cost: 1, Peek: true}
 	}
-	m.peek = m.call.Peek
+	m.peek, m.shadow = m.call.Peek, t.shadow
 	for i := range m.n {
 		t := &m.terms[min(i, len(m.terms)-1)]
 		if refusal = m.fill(t, i); refusal.IsError() {
@@ -195,6 +210,8 @@ func parseMallowTerms(c *commands.Ctx, newTerms func(n int) []term) (m mallow, r
 		switch option {
 		case optPeek:
 			m.peek = true
+		case optShadow:
+			m.shadow = true
 		case optFull:
 			m.full = true
 		case optID:
@@ -206,8 +223,8 @@ func parseMallowTerms(c *commands.Ctx, newTerms func(n int) []term) (m mallow, r
 			return m, refusal
 		}
 	}
-	if m.waitMs > 0 && m.peek {
-		return m, errWaitPeek
+	if refusal = checkWait(m.waitMs, m.peek, m.shadow); refusal.IsError() {
+		return m, refusal
 	}
 	slots := false
 	for i := range m.terms {

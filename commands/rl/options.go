@@ -22,16 +22,17 @@ const (
 	optTerm
 	optSlots
 	optWait
+	optShadow
 )
 
 // The options of each command, in any order.
 const (
-	allowOptions   = optCost | optAtMost | optPeek | optAlgo | optFull | optWait
-	mallowOptions  = optCost | optPeek
+	allowOptions   = optCost | optAtMost | optPeek | optAlgo | optFull | optShadow | optWait
+	mallowOptions  = optCost | optPeek | optShadow
 	explainOptions = optCost | optAlgo
-	jointOptions   = optPeek | optFull | optID | optWait
-	reserveOptions = optHold | optID | optAlgo
-	holdOptions    = optHold | optID | optFull
+	jointOptions   = optPeek | optFull | optID | optShadow | optWait
+	reserveOptions = optHold | optID | optAlgo | optShadow // which is refused
+	holdOptions    = optHold | optID | optFull | optShadow // as well
 	acquireOptions = optLease | optID | optWait
 	renewOptions   = optLease
 	simOptions     = optAlgo
@@ -55,6 +56,7 @@ var optionNames = [...]struct {
 	{optTerm, "term"},
 	{optSlots, "slots"},
 	{optWait, "wait"},
+	{optShadow, "shadow"},
 }
 
 // parseOption returns the option called word, or 0 if it is not an allowed one.

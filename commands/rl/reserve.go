@@ -155,6 +155,8 @@ func (h *holdCall) parse(o options, allowed optionSet, t *term) (refusal resp.Va
 			h.id, refusal = r.id()
 		case optFull:
 			h.full = true
+		case optShadow:
+			refusal = errShadowHold
 		case optAlgo:
 			refusal = t.parseAlgorithm(&r.options)
 		}

@@ -21,7 +21,8 @@ type term struct {
 	param  int64  // value of algo.param
 	id     []byte // of slots: who takes one
 	full   bool   // of RL.ALLOW
-	waitMs int64  // likewise; 0: it does not wait
+	shadow bool   // of RL.ALLOW; see shadow.go
+	waitMs int64  // of RL.ALLOW; 0: it does not wait
 	seen   optionSet
 
 	node       *store.Node // nil: the key does not exist
@@ -54,7 +55,7 @@ type content interface {
 
 func (t *term) reset() {
 	t.Call, t.algo = limiter.Call{Cost: 1}, &logAlgorithm
-	t.n, t.param, t.id, t.full, t.waitMs, t.seen = 0, 0, nil, false, 0, 0
+	t.n, t.param, t.id, t.full, t.shadow, t.waitMs, t.seen = 0, 0, nil, false, false, 0, 0
 }
 
 // open looks the key up. It fails if the key holds anything but state of the algorithm.
@@ -165,6 +166,8 @@ func (t *term) parseOptions(r *optionReader, until optionSet) (refusal resp.Valu
 			t.Peek = true
 		case optFull:
 			t.full = true
+		case optShadow:
+			t.shadow = true
 		case optAlgo:
 			refusal = t.parseAlgorithm(&r.options)
 		case optWait:
@@ -175,10 +178,7 @@ func (t *term) parseOptions(r *optionReader, until optionSet) (refusal resp.Valu
 		}
 		t.seen = r.seen
 	}
-	if t.waitMs > 0 && (t.Peek || t.Cost == 0) {
-		return errWaitPeek
-	}
-	return resp.None
+	return checkWait(t.waitMs, t.Peek || t.Cost == 0, t.shadow)
 }
 
 func (t *term) parseAlgorithm(o *options) (refusal resp.Value) {

@@ -10,21 +10,27 @@ import (
 )
 
 var rlThrottleRows = []commands.Command{
-	{
-		Name: "cl.throttle", Arity: -5, Flags: commands.Write | commands.DenyOOM | commands.Fast,
+	throttleRow("cl.throttle", "redis-cell's command; the emission interval is rounded up to a microsecond, "+
+		"max_burst -1 or count 0 denies every call, and other negative numbers are refused"),
+	throttleRow("rl.throttle", "CL.THROTTLE under the name that Valkey's issue 4081 proposes; counted as CL.THROTTLE"),
+}
+
+// throttleRow returns the row of CL.THROTTLE under a name.
+func throttleRow(name, deviation string) commands.Command {
+	return commands.Command{
+		Name: name, Arity: -5, Flags: commands.Write | commands.DenyOOM | commands.Fast,
 		Keys:  key("RW access update"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(1)",
 		Handler: clThrottle, Reads: throttleIsReadOnly,
 		Syntax: "key max_burst count period [quantity]",
 		Summary: "Admits count requests in period seconds, and max_burst more at once, " +
 			"by the generic cell rate algorithm.",
-		Example: "api:42 15 30 60",
-		Deviation: "redis-cell's command; the emission interval is rounded up to a microsecond, " +
-			"max_burst -1 or count 0 denies every call, and other negative numbers are refused",
-	},
+		Example:   "api:42 15 30 60",
+		Deviation: deviation,
+	}
 }
 
-// CL.THROTTLE key max_burst count period [quantity]
+// CL.THROTTLE key max_burst count period [quantity], also called RL.THROTTLE
 //
 // The reply is 0 if admitted, otherwise 1, the burst (max_burst plus one), what remains
 // of it, the seconds to wait (-1 if admitted, or if quantity exceeds the burst), and the

@@ -15,7 +15,8 @@ var (
 	errWaitScript    = resp.Error("ERR WAIT is not allowed from scripts")
 	errWaitElsewhere = resp.Error("ERR WAIT is not served here: the keys are upstream, where nothing tells " +
 		"when they change")
-	errWaitPeek = commands.SyntaxError("WAIT does not go with PEEK or COST 0")
+	errWaitShadow = commands.SyntaxError("WAIT does not go with SHADOW, which denies nobody")
+	errWaitPeek   = commands.SyntaxError("WAIT does not go with PEEK or COST 0")
 )
 
 // errWaitFull refuses a call beyond rl-max-waiting.
@@ -88,4 +89,16 @@ func waited(c *commands.Ctx, waitMs int64, reply []resp.Value) []resp.Value {
 		return reply
 	}
 	return append(reply, resp.Int(waitedMs(c)))
+}
+
+// checkWait refuses WAIT beside what does not wait.
+func checkWait(waitMs int64, peek, shadow bool) resp.Value {
+	switch {
+	case waitMs == 0:
+	case peek:
+		return errWaitPeek
+	case shadow:
+		return errWaitShadow
+	}
+	return resp.None
 }

@@ -55,7 +55,7 @@ var limiterRows = []row{
 	family("", putDecisions,
 		counter("zlimit_decisions_total",
 			"Decisions, by algorithm, prefix of rl-stats-prefix (empty: none) and result.",
-			"algorithm", "prefix", "result").of("allowed", "denied", "peeked"),
+			"algorithm", "prefix", "result").of("allowed", "denied", "peeked", "shadow"),
 		counter("zlimit_decision_units_total",
 			"Granted units, by algorithm and prefix of rl-stats-prefix (empty: none).",
 			"algorithm", "prefix").of("units"),
@@ -87,7 +87,9 @@ var limiterRows = []row{
 
 // counts returns decisions as INFO shows them.
 func counts(d *rl.Decisions) pairs {
-	return pairs{{"allowed", d.Allowed}, {"denied", d.Denied}, {"peeked", d.Peeked}, {"units", d.Units}}
+	return pairs{
+		{"allowed", d.Allowed}, {"denied", d.Denied}, {"peeked", d.Peeked}, {"units", d.Units}, {"shadow", d.Shadow},
+	}
 }
 
 // putDecisions puts the decisions by algorithm and by prefix of rl-stats-prefix.

@@ -16,8 +16,8 @@ const decisionShards = 16
 type decisionCounts struct{ by []deciderCounts }
 
 type deciderCounts struct {
-	allowed, denied, peeked, units atomic.Int64
-	fullness                       fullnessCounts
+	allowed, denied, peeked, shadow, units atomic.Int64
+	fullness                               fullnessCounts
 }
 
 // init allocates the counts, with two cache lines behind them that keep the counts
@@ -44,7 +44,13 @@ func (c *deciderCounts) add(d *rl.Decisions) {
 	for _, n := range [...]struct {
 		to *atomic.Int64
 		n  int64
-	}{{&c.allowed, d.Allowed}, {&c.denied, d.Denied}, {&c.peeked, d.Peeked}, {&c.units, d.Units}} {
+	}{
+		{&c.allowed, d.Allowed},
+		{&c.denied, d.Denied},
+		{&c.peeked, d.Peeked},
+		{&c.shadow, d.Shadow},
+		{&c.units, d.Units},
+	} {
 		if n.n != 0 {
 			n.to.Add(n.n)
 		}
@@ -55,7 +61,7 @@ func (c *deciderCounts) add(d *rl.Decisions) {
 func (c *decisionCounts) reset() {
 	for i := range c.by {
 		by := &c.by[i]
-		for _, n := range []*atomic.Int64{&by.allowed, &by.denied, &by.peeked, &by.units} {
+		for _, n := range []*atomic.Int64{&by.allowed, &by.denied, &by.peeked, &by.shadow, &by.units} {
 			n.Store(0)
 		}
 		by.fullness.reset()
@@ -72,7 +78,7 @@ func sumDecisions(counts []decisionCounts) []rl.Decisions {
 			d := &counts[i].by[by]
 			sum[by].Add(&rl.Decisions{
 				Allowed: d.allowed.Load(), Denied: d.denied.Load(), Peeked: d.peeked.Load(),
-				Units: d.units.Load(), Fullness: d.fullness.load(),
+				Shadow: d.shadow.Load(), Units: d.units.Load(), Fullness: d.fullness.load(),
 			})
 		}
 	}

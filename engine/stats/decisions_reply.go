@@ -68,6 +68,7 @@ func decisionPairs(by []rl.Decisions) []resp.Value {
 		return []resp.Value{
 			resp.Bulk("allowed"), resp.Int(d.Allowed), resp.Bulk("denied"), resp.Int(d.Denied),
 			resp.Bulk("peeked"), resp.Int(d.Peeked), resp.Bulk("units"), resp.Int(d.Units),
+			resp.Bulk("shadow"), resp.Int(d.Shadow),
 		}
 	}
 	var pairs []resp.Value

@@ -555,6 +555,7 @@ var limiterCommands = []string{
 	"RL.ALLOW $key:a $n 10s", "RL.ALLOW $key:a 5 10s COST $n", "RL.ALLOW $key:b 3 1s 10 1m COST $n ATMOST",
 	"RL.ALLOW $key:c 20 1m COST $n ALGO GCRA 20", "RL.ALLOW $key:d 20 1m COST $n ALGO FIXED",
 	"RL.ALLOW $key:e 20 1m COST $n ALGO COUNTER",
+	"RL.ALLOW $key:a 5 10s COST $n SHADOW", "RL.MALLOW 2 $key:a 5 10s $key:f 10 1m COST $n SHADOW",
 	"RL.MALLOW 2 $key:a 5 10s $key:f 10 1m COST $n", "RL.REFUND $key:a $n",
 	"RL.ADOPT $key:a BACK ms", "RL.ADOPT $key:a",
 	"RL.RESET $key:a $key:f",
@@ -565,5 +566,5 @@ var limiterCommands = []string{
 		"TERM 50 1m ALGO BUCKETS 6 COST $n TERM SLOTS 3 LEASE 30s HOLD 30s ID $id",
 	"RL.MSETTLE 4 $key:m $key:c $key:g $key:j $id $n 1 $n 0", "RL.MCANCEL 4 $key:m $key:c $key:g $key:j $id",
 	"RL.ACQUIRE $key:j $n LEASE 30s ID $id", "RL.RELEASE $key:j $id", "RL.RENEW $key:j $id LEASE 40s",
-	"CL.THROTTLE $key:t 15 30 60 $n", "PEXPIRE $key:a 1000", "SWAPDB 0 1", "MULTI", "EXEC",
+	"CL.THROTTLE $key:t 15 30 60 $n", "RL.THROTTLE $key:t 15 30 60 $n", "PEXPIRE $key:a 1000", "SWAPDB 0 1", "MULTI", "EXEC",
 }

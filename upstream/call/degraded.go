@@ -14,6 +14,7 @@ var dividers = map[string]func(args [][]byte, share int64){
 	"rl.mallow":   divideMallow,
 	"rl.mreserve": divideTerms,
 	"cl.throttle": divideThrottle,
+	"rl.throttle": divideThrottle,
 	"rl.reserve":  divideReserve,
 }
 

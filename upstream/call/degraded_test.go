@@ -29,6 +29,7 @@ func TestDivide(t *testing.T) {
 		"rl.mallow 9 a 9 1s":                           "rl.mallow 9 a 3 1s",
 		"rl.mallow many a 9 1s":                        "rl.mallow many a 9 1s",
 		"cl.throttle k 15 30 60 3":                     "cl.throttle k 5 10 60 3",
+		"rl.throttle k 15 30 60 3":                     "rl.throttle k 5 10 60 3",
 		"rl.reserve k 90 1m 3 HOLD 1000 ID x":          "rl.reserve k 30 1m 3 HOLD 1000 ID x",
 		"rl.allow k 9007199254740993 1s 9 1m 12 1h":    "rl.allow k 3002399751580331 1s 3 1m 4 1h",
 		"rl.allow k 9223372036854775808 1s":            "rl.allow k 9223372036854775808 1s",

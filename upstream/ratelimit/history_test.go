@@ -244,7 +244,7 @@ func (h *history) command() string {
 	case 13:
 		return h.pick("RL.RELEASE "+h.key("leases")+" a", "RL.RENEW "+h.key("leases")+" b LEASE 70")
 	case 14:
-		return fmt.Sprint("CL.THROTTLE ", h.key("gcra"), " ", h.r.IntN(7)-1, " ", h.r.IntN(10), " 1",
+		return fmt.Sprint(h.pick("CL", "RL"), ".THROTTLE ", h.key("gcra"), " ", h.r.IntN(7)-1, " ", h.r.IntN(10), " 1",
 			h.some(0.7, h.pick("0", "1", "2", "8")))
 	}
 	return h.increx()

@@ -19,9 +19,11 @@ type kind struct {
 var kinds map[string]*kind
 
 func init() {
+	throttle := &kind{prepare: (*Call).allow, reply: allowReply}
 	kinds = map[string]*kind{
 		"rl.allow":    {zeroPeeks: true, prepare: (*Call).allow, reply: allowReply},
-		"cl.throttle": {prepare: (*Call).allow, reply: allowReply},
+		"cl.throttle": throttle,
+		"rl.throttle": throttle,
 		"rl.mallow":   {prepare: (*Call).mallow, reply: jointReply},
 		"rl.reserve":  {prepare: (*Call).reserve, reply: jointReply},
 		"rl.mreserve": {prepare: (*Call).reserve, reply: jointReply},
@@ -98,12 +100,15 @@ func allowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 	t := &k.limit.Terms[0]
 	d := decisionOf(t, n)
 	k.decide(&d, 0)
+	if k.limit.Shadow {
+		rl.AdmitShadow(&d, k.limit.Cost)
+	}
 	switch {
 	case k.kind == kinds["cl.throttle"]:
 		answer := d.Throttle(t.Quotas[0].Capacity(t.Param))
 		return rl.ThrottleReply(c, &answer), true
 	case k.limit.Full:
-		return rl.FullReply(c, &d, k.limit.Algorithm), true
+		return rl.FullReply(c, &d, k.limit.Algorithm, k.limit.Shadow), true
 	}
 	return rl.DecisionReply(c, &d), true
 }
@@ -129,6 +134,11 @@ func jointReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 			decisions[i] = decisionOf(&k.limit.Terms[first+i], n[decisionLen*i:])
 		}
 		k.decide(&decisions[binding-first], binding)
+		for i := range decisions {
+			if k.limit.Shadow {
+				rl.AdmitShadow(&decisions[i], k.limit.Terms[first+i].Cost)
+			}
+		}
 	case firstLen * shown:
 		for i := range decisions {
 			five := n[firstLen*i:]
