@@ -27,14 +27,14 @@ func FuzzRLAllowGrammar(f *testing.F) {
 			require.Regexp(t, heldOtherwise, reply.Str(), "%q", words)
 			return
 		}
-		n := rlNumbers(t, reply, call.full)
+		n := rlNumbers(t, reply, call)
 		allowed, limit, remaining, retryMs, resetMs := n[0], n[1], n[2], n[3], n[4]
 		require.Contains(t, call.limits, limit)
 		require.True(t, 0 <= remaining && resetMs >= 0 && retryMs >= -1, "%q: %v", words, n)
 		require.True(t, remaining <= limit || call.algo == "gcra", "%q: %v", words, n)
-		require.Equal(t, allowed > 0, retryMs == 0, "%q: %v", words, n)
+		require.Equal(t, allowed > 0, retryMs == 0 || call.shadow, "%q: %v", words, n)
 		require.LessOrEqual(t, retryMs, max(resetMs, 0), "%q: %v", words, n)
-		require.Equal(t, allowed > 0 && !call.looks, changed, "%q: %v", words, n)
+		require.Equal(t, retryMs == 0 && !call.looks, changed, "%q: %v", words, n)
 		if changed {
 			require.Equal(t, call.kind(), b.wire("TYPE", "k"))
 		}
@@ -50,12 +50,12 @@ var heldOtherwise = regexp.MustCompile(`^(WRONGTYPE .*|ERR key holds .*)$`)
 
 // rlNumbers parses a reply of RL.ALLOW: the five integers, and with FULL those of
 // next_after_ms and used.
-func rlNumbers(t *testing.T, reply resp.Value, full bool) (n [7]int64) {
+func rlNumbers(t *testing.T, reply resp.Value, call rlCall) (n [7]int64) {
 	elems, names := reply.Elems(), []string{
 		"allowed", "limit", "remaining", "retry_after_ms",
 		"reset_after_ms", "next_after_ms", "used",
 	}
-	if !full {
+	if !call.full {
 		require.Len(t, elems, 5)
 		for i, e := range elems {
 			require.Equal(t, resp.KindInteger, e.Kind())
@@ -64,6 +64,11 @@ func rlNumbers(t *testing.T, reply resp.Value, full bool) (n [7]int64) {
 		return n
 	}
 	require.Equal(t, resp.KindMap, reply.Kind())
+	if call.shadow {
+		shadow := elems[19].Int() == 1
+		require.Equal(t, []any{"shadow", elems[7].Int() != 0}, []any{elems[18].Str(), shadow})
+		elems = elems[:18]
+	}
 	require.Len(t, elems, 18)
 	for i, name := range names {
 		require.Equal(t, name, elems[2*i].Str())
@@ -105,9 +110,10 @@ func FuzzRLOthers(f *testing.F) {
 		case "RL.MALLOW":
 			require.Len(t, n, 6)
 			if changed {
-				require.Positive(t, n[1].Int(), "%q", words)
+				require.Zero(t, n[4].Int(), "%q", words)
 			}
-			require.Equal(t, n[1].Int() > 0, n[4].Int() == 0, "%q", words)
+			shadow := slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, "shadow") })
+			require.Equal(t, n[1].Int() > 0, n[4].Int() == 0 || shadow, "%q", words)
 		case "CL.THROTTLE", "RL.THROTTLE":
 			require.Len(t, n, 5)
 			require.LessOrEqual(t, n[2].Int(), n[1].Int(), "%q", words)
@@ -143,9 +149,10 @@ var (
 
 // rlCall is the meaning of a valid call of RL.ALLOW.
 type rlCall struct {
-	limits      []int64
-	looks, full bool
-	algo        string
+	limits []int64
+	algo   string
+
+	looks, full, shadow bool
 }
 
 // kind returns the reply of TYPE, as sent, for the key of such a call.
@@ -201,7 +208,7 @@ var rlOptions = map[string]struct{ missing, wrong string }{
 		"syntax error, ALGO BUCKETS needs a number",
 		"the number of BUCKETS is not an integer or out of range",
 	},
-	"atmost": {}, "peek": {}, "full": {}, "log": {}, "fixed": {}, "counter": {},
+	"atmost": {}, "peek": {}, "full": {}, "shadow": {}, "log": {}, "fixed": {}, "counter": {},
 }
 
 // rlFault parses the arguments of RL.ALLOW; fault is the error that it must reply, if
@@ -215,7 +222,7 @@ func rlFault(words []string) (fault string, call rlCall) {
 	rest := words[2:]
 	lower := func() string { return strings.ToLower(rest[0]) }
 	isOption := func() bool {
-		return slices.Contains([]string{"cost", "atmost", "peek", "algo", "full"},
+		return slices.Contains([]string{"cost", "atmost", "peek", "algo", "full", "shadow"},
 			lower())
 	}
 	for len(limits) == 0 || len(rest) > 0 && !isOption() {
@@ -295,6 +302,7 @@ func rlFault(words []string) (fault string, call rlCall) {
 	case buckets != nil && (buckets.Sign() < 1 || buckets.Cmp(n(1000)) > 0):
 		return "the number of BUCKETS must be from 1 to 1000", call
 	}
+	call.shadow = seen["shadow"]
 	call.full, call.looks = seen["full"], seen["peek"] || values["cost"].Sign() == 0
 	return "", call
 }

@@ -246,6 +246,12 @@ func runHolds(seed uint64, steps int, fault string) error {
 		case 0:
 			line = fmt.Sprintf("RL.ALLOW k %d %d COST %d", limit, window, n)
 			want, _ = m.allow(limit, window, n)
+			if rest, denied := strings.CutPrefix(want, "[0 "); r.IntN(2) == 0 {
+				line += " SHADOW"
+				if denied {
+					want = fmt.Sprintf("[%d %s", n, rest)
+				}
+			}
 		case 1:
 			line = fmt.Sprintf("RL.REFUND k %d", n)
 			want = fmt.Sprint(m.remove(n, 0, 1<<60))

@@ -17,7 +17,7 @@ import (
 // statsModel recounts decisions; it finds the prefix of a key by trying all.
 type statsModel struct {
 	prefixes []string
-	counts   map[string][4]int64 // allowed, denied, peeked, units
+	counts   map[string][5]int64 // allowed, denied, peeked, units, shadow
 	fullness map[string][10]int64
 	fault    string
 }
@@ -31,20 +31,23 @@ func (m *statsModel) tenths(remaining, limit int64) (i int) {
 	return i
 }
 
-func (m *statsModel) count(key string, allowed, denied, peeked, units int64, tenths int) {
+func (m *statsModel) count(key string, allowed, denied, peeked, units, shadow int64, tenths int) {
 	longest, found := "", false
 	for _, p := range m.prefixes {
 		if strings.HasPrefix(key, p) && (len(p) >= len(longest)) == (m.fault != "shortest prefix" || !found) {
 			longest, found = p, true
 		}
 	}
-	if m.fault == "no units" {
+	switch m.fault {
+	case "no units":
 		units = 0
+	case "a shadow is a denial":
+		denied, shadow = denied+shadow, 0
 	}
 	for _, name := range []string{"total", longest} {
 		if name == "total" || found {
 			c := m.counts[name]
-			m.counts[name] = [4]int64{c[0] + allowed, c[1] + denied, c[2] + peeked, c[3] + units}
+			m.counts[name] = [5]int64{c[0] + allowed, c[1] + denied, c[2] + peeked, c[3] + units, c[4] + shadow}
 			f := m.fullness[name]
 			f[tenths] += allowed + denied
 			m.fullness[name] = f
@@ -57,7 +60,7 @@ func (m *statsModel) count(key string, allowed, denied, peeked, units int64, ten
 func runStats(t *testing.T, seed uint64, fault string) error {
 	r := rand.New(rand.NewPCG(seed, 3))
 	m := &statsModel{
-		prefixes: []string{"a", "ab", "abc", "b:", "\xff"}, counts: map[string][4]int64{},
+		prefixes: []string{"a", "ab", "abc", "b:", "\xff"}, counts: map[string][5]int64{},
 		fullness: map[string][10]int64{}, fault: fault,
 	}
 	e, _ := newEngine(t, "--rl-stats-prefix", `a ab abc b: "\xff"`)
@@ -69,7 +72,7 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 		s := sessions[r.IntN(len(sessions))]
 		key := []string{"a", "ab", "abx", "abcd", "b", "b:1", "\xff\xff", "", "zz"}[r.IntN(9)]
 		algo := []string{"LOG", "FIXED", "GCRA 10", "BUCKETS 3", "COUNTER"}[r.IntN(5)]
-		cost, peek := 1+r.Int64N(3), r.IntN(4) == 0
+		cost, peek, shadow := 1+r.Int64N(3), r.IntN(4) == 0, r.IntN(3) == 0
 		line := [][]byte{
 			[]byte("RL.ALLOW"), []byte(key + algo), []byte("10"), []byte("1m"), []byte("COST"),
 			fmt.Append(nil, cost),
@@ -79,6 +82,9 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 		}
 		if peek {
 			line = append(line, []byte("PEEK"))
+		}
+		if shadow {
+			line = append(line, []byte("SHADOW"))
 		}
 		var reply []resp.Value
 		switch r.IntN(3) {
@@ -96,11 +102,13 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 		allowed, tenths := reply[0].Int(), m.tenths(reply[2].Int(), reply[1].Int())
 		switch {
 		case peek:
-			m.count(key, 0, 0, 1, 0, tenths)
+			m.count(key, 0, 0, 1, 0, 0, tenths)
+		case shadow && reply[3].Int() != 0:
+			m.count(key, 0, 0, 0, 0, 1, tenths)
 		case allowed > 0:
-			m.count(key, 1, 0, 0, allowed, tenths)
+			m.count(key, 1, 0, 0, allowed, 0, tenths)
 		default:
-			m.count(key, 0, 1, 0, 0, tenths)
+			m.count(key, 0, 1, 0, 0, 0, tenths)
 		}
 		if r.IntN(5) == 0 {
 			s.Publish(engine.Buffers{})
@@ -111,12 +119,12 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 	}
 	got := do(sessions[0], "RL.STATS")
 	c := m.counts["total"]
-	want := fmt.Sprintf("[allowed %d denied %d peeked %d units %d ", c[0], c[1], c[2], c[3])
+	want := fmt.Sprintf("[allowed %d denied %d peeked %d units %d shadow %d ", c[0], c[1], c[2], c[3], c[4])
 	if !strings.HasPrefix(got, want) {
 		return fmt.Errorf("seed %d: %s, want %s", seed, got, want)
 	}
 	info := do(sessions[0], "INFO limiter")
-	for i, name := range []string{"allowed", "denied", "peeked", "units"} {
+	for i, name := range []string{"allowed", "denied", "peeked", "units", "shadow"} {
 		if line := fmt.Sprintf("limiter_%s:%d\r\n", name, c[i]); !strings.Contains(info, line) {
 			return fmt.Errorf("seed %d: INFO has no %q", seed, line)
 		}
@@ -129,14 +137,14 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 		of, _, _ = strings.Cut(of, "]")
 		line := "algorithm_" + algo + ":" + strings.NewReplacer(
 			"allowed ", "allowed=", " denied ", ",denied=", " peeked ", ",peeked=", " units ",
-			",units=").Replace(of)
+			",units=", " shadow ", ",shadow=").Replace(of)
 		if !strings.Contains(info, line+"\r\n") {
 			return fmt.Errorf("seed %d: INFO has no %q", seed, line)
 		}
 	}
 	for _, p := range m.prefixes {
 		c := m.counts[p]
-		want := fmt.Sprintf("%s [allowed %d denied %d peeked %d units %d ", p, c[0], c[1], c[2], c[3])
+		want := fmt.Sprintf("%s [allowed %d denied %d peeked %d units %d shadow %d ", p, c[0], c[1], c[2], c[3], c[4])
 		if !strings.Contains(got, want) {
 			return fmt.Errorf("seed %d: %s, want %s", seed, got, want)
 		}
@@ -167,4 +175,5 @@ func TestRLStatsModel(t *testing.T) {
 	require.Error(t, runStats(t, 1, "shortest prefix"))
 	require.Error(t, runStats(t, 1, "no units"))
 	require.Error(t, runStats(t, 1, "open bound"))
+	require.Error(t, runStats(t, 1, "a shadow is a denial"))
 }

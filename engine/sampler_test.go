@@ -31,11 +31,11 @@ func TestInfoLimiter(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"limiter_allowed": "8", "limiter_denied": "5", "limiter_peeked": "2", "limiter_units": "14",
-		"algorithm_log":     "allowed=4,denied=3,peeked=1,units=7",
-		"algorithm_fixed":   "allowed=1,denied=1,peeked=0,units=1",
-		"algorithm_gcra":    "allowed=2,denied=1,peeked=1,units=2",
-		"algorithm_buckets": "allowed=1,denied=0,peeked=0,units=4",
-		"command_rl.mallow": "allowed=1,denied=1,peeked=0,units=4",
+		"algorithm_log":     "allowed=4,denied=3,peeked=1,units=7,shadow=0",
+		"algorithm_fixed":   "allowed=1,denied=1,peeked=0,units=1,shadow=0",
+		"algorithm_gcra":    "allowed=2,denied=1,peeked=1,units=2,shadow=0",
+		"algorithm_buckets": "allowed=1,denied=0,peeked=0,units=4,shadow=0",
+		"command_rl.mallow": "allowed=1,denied=1,peeked=0,units=4,shadow=0",
 	} {
 		require.Equal(t, want, infoOf(s, name), name)
 	}

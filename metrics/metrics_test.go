@@ -147,6 +147,7 @@ func TestDecisionsByPrefix(t *testing.T) {
 	})
 	for _, line := range []string{
 		"RL.ALLOW t1:a 1 1h", "RL.ALLOW t1:a 1 1h", "RL.ALLOW t1:a 1 1h PEEK",
+		"RL.ALLOW t1:a 1 1h SHADOW", "RL.ALLOW t1:a 1 1h COST 2 SHADOW",
 		"RL.ALLOW t1:vip:b 9 1h COST 4", "RL.ALLOW other 9 1h COST 2", "RL.ALLOW other2 9 1h ALGO FIXED",
 	} {
 		do(s, line)
@@ -158,6 +159,8 @@ func TestDecisionsByPrefix(t *testing.T) {
 		`zlimit_decisions_total{algorithm="log",prefix="t1:",result="allowed"} 1`,
 		`zlimit_decisions_total{algorithm="log",prefix="t1:",result="denied"} 1`,
 		`zlimit_decisions_total{algorithm="log",prefix="t1:",result="peeked"} 1`,
+		`zlimit_decisions_total{algorithm="log",prefix="t1:",result="shadow"} 2`,
+		`rate_limit_rejected_total{algorithm="log"} 1`,
 		`zlimit_decision_units_total{algorithm="log",prefix="t1:vip:"} 4`,
 		`zlimit_decisions_total{algorithm="log",prefix="",result="allowed"} 1`,
 		`zlimit_decisions_total{algorithm="fixed",prefix="",result="allowed"} 1`,
@@ -178,7 +181,7 @@ func TestFullness(t *testing.T) {
 		"RL.ALLOW t1:a 10 1h COST 7", "RL.ALLOW t1:a 10 1h COST 2", // 0.9, and 0.9 denied
 		"RL.ALLOW t1:a 10 1h COST 2 ATMOST",         // 1, granted one
 		"RL.ALLOW t1:a 10 1h", "RL.ALLOW t1:a 2 1h", // denied when full, and above a lowered limit
-		"RL.ALLOW t1:a 10 1h PEEK", "RL.ALLOW t1:a -1 1h ", // no decisions
+		"RL.ALLOW t1:a 10 1h PEEK", "RL.ALLOW t1:a 10 1h SHADOW", // not observed
 		"RL.ALLOW t1:f 4 1h ALGO FIXED COST 2",                                             // 0.5
 		"RL.ALLOW t1:g 9 1h ALGO GCRA 2",                                                   // 0.5
 		"CL.THROTTLE t2:g 3 1 60", "CL.THROTTLE t2:g 3 1 60 9", "CL.THROTTLE t2:g2 0 1 60", // 0.25 twice, 1

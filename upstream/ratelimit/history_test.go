@@ -30,6 +30,7 @@ type history struct {
 	// latestMs is the latest instant at which there may be entries.
 	latestMs int64
 	held     [][]string // keys of the last calls that made a hold
+	others   rand.PCG   // choices that leave those of r as they are, of which few make a rare fault visible
 }
 
 func (h *history) key(usual string) string {
@@ -53,6 +54,14 @@ func (h *history) pick(words ...string) string { return words[h.r.IntN(len(words
 func (h *history) some(chance float64, words string) string {
 	if h.r.Float64() < chance {
 		return " " + words
+	}
+	return ""
+}
+
+// shadow returns SHADOW or nothing.
+func (h *history) shadow() string {
+	if h.others.Uint64()&3 == 0 {
+		return " SHADOW"
 	}
 	return ""
 }
@@ -105,7 +114,7 @@ func (h *history) allow() string {
 }
 
 func (h *history) caller() string {
-	return h.cost() + h.some(0.2, "ATMOST") + h.some(0.2, "PEEK") + h.some(0.3, "FULL")
+	return h.cost() + h.some(0.2, "ATMOST") + h.some(0.2, "PEEK") + h.shadow() + h.some(0.3, "FULL")
 }
 
 // asked returns a limit and a window under an algorithm for a key, whose state others name too.
@@ -185,7 +194,7 @@ func (h *history) end() string {
 func (h *history) joint() string {
 	line, keys := h.terms()
 	if h.r.IntN(3) == 0 {
-		return "RL.MALLOW " + line + h.some(0.2, "PEEK") + h.some(0.4, "FULL") +
+		return "RL.MALLOW " + line + h.some(0.2, "PEEK") + h.shadow() + h.some(0.4, "FULL") +
 			h.some(map[bool]float64{true: 1}[strings.Contains(line, "SLOTS")], "ID "+h.pick("a", "b", "c"))
 	}
 	h.held = append(h.held[max(0, len(h.held)-3):], keys)
@@ -219,7 +228,7 @@ func (h *history) command() string {
 			second = "third"
 		}
 		return fmt.Sprint("RL.MALLOW 2 ", first, " ", h.quota(), " ", second, " ", h.quota(),
-			h.some(0.4, "COST "+h.pick("0", "2", "5")), h.some(0.2, "PEEK"))
+			h.some(0.4, "COST "+h.pick("0", "2", "5")), h.some(0.2, "PEEK"), h.shadow())
 	case 6:
 		return fmt.Sprint("RL.REFUND ", h.key(h.pick(termKeys[:6]...)), " ",
 			h.pick("0", "1", "2", "7", "9223372036854775807"))
@@ -244,7 +253,7 @@ func (h *history) command() string {
 	case 13:
 		return h.pick("RL.RELEASE "+h.key("leases")+" a", "RL.RENEW "+h.key("leases")+" b LEASE 70")
 	case 14:
-		return fmt.Sprint(h.pick("CL", "RL"), ".THROTTLE ", h.key("gcra"), " ", h.r.IntN(7)-1, " ", h.r.IntN(10), " 1",
+		return fmt.Sprint([]string{"CL", "RL"}[h.others.Uint64()&1], ".THROTTLE ", h.key("gcra"), " ", h.r.IntN(7)-1, " ", h.r.IntN(10), " 1",
 			h.some(0.7, h.pick("0", "1", "2", "8")))
 	}
 	return h.increx()
