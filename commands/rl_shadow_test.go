@@ -33,7 +33,8 @@ func runShadows(seed uint64, fault string) (marked int, err error) {
 		b.ctx.NowMs, b.ctx.NowUs = nowMs, nowMs*1000
 		b.ctx.Reset()
 		rules, cost := []int{r.IntN(len(shadowRules))}, 1+r.Int64N(4)
-		line := fmt.Sprint("RL.ALLOW ", shadowRules[rules[0]].key, " ", shadowRules[rules[0]].rule, " COST ", cost)
+		one := &shadowRules[rules[0]]
+		line := fmt.Sprint("RL.ALLOW ", one.key, " ", one.rule, " COST ", cost)
 		if r.IntN(3) == 0 {
 			rules = r.Perm(len(shadowRules))[:2]
 			line = fmt.Sprint("RL.MALLOW 2 ", shadowRules[rules[0]].key, " ", shadowRules[rules[1]].key)
@@ -68,7 +69,7 @@ func runShadows(seed uint64, fault string) (marked int, err error) {
 				}
 			}
 			if used > key.limit || units > key.limit {
-				return marked, fmt.Errorf("seed %d, step %d, %s: %s has %d units used and %d in a window, limit %d",
+				return marked, fmt.Errorf("seed %d, step %d, %s: %s has %d used and %d in a window, limit %d",
 					seed, i, line, key.key, used, units, key.limit)
 			}
 		}

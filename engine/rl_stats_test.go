@@ -47,7 +47,9 @@ func (m *statsModel) count(key string, allowed, denied, peeked, units, shadow in
 	for _, name := range []string{"total", longest} {
 		if name == "total" || found {
 			c := m.counts[name]
-			m.counts[name] = [5]int64{c[0] + allowed, c[1] + denied, c[2] + peeked, c[3] + units, c[4] + shadow}
+			m.counts[name] = [5]int64{
+				c[0] + allowed, c[1] + denied, c[2] + peeked, c[3] + units, c[4] + shadow,
+			}
 			f := m.fullness[name]
 			f[tenths] += allowed + denied
 			m.fullness[name] = f
@@ -144,7 +146,8 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 	}
 	for _, p := range m.prefixes {
 		c := m.counts[p]
-		want := fmt.Sprintf("%s [allowed %d denied %d peeked %d units %d shadow %d ", p, c[0], c[1], c[2], c[3], c[4])
+		want := fmt.Sprintf("%s [allowed %d denied %d peeked %d units %d shadow %d ",
+			p, c[0], c[1], c[2], c[3], c[4])
 		if !strings.Contains(got, want) {
 			return fmt.Errorf("seed %d: %s, want %s", seed, got, want)
 		}

@@ -45,11 +45,12 @@ func (s rlStep) mayChange() bool {
 	return true // RL.CANCEL too, which settles a hold of which nothing is left with 0
 }
 
-// Replies about a key, and about several keys of which none denies. A wait that is not 0 is that of a denial, or
-// of one that SHADOW answers as admitted.
+// Replies about a key, and about several keys none of which denies. A wait other than 0 is that of a denial,
+// which SHADOW may answer as admitted.
 var (
 	admittedOne = regexp.MustCompile(`^\[(\d+ \d+ \d+ 0 |.*\bretry_after_ms 0 )`)
-	admittedAll = regexp.MustCompile(`^\[\d+ (\d+ \d+ \d+ 0 \d+|\[\d+ \d+ \d+ 0 \d+\]( \[\d+ \d+ \d+ 0 \d+\])*)\]$`)
+	admittedAll = regexp.MustCompile(
+		`^\[\d+ (\d+ \d+ \d+ 0 \d+|\[\d+ \d+ \d+ 0 \d+\]( \[\d+ \d+ \d+ 0 \d+\])*)\]$`)
 )
 
 func (s rlStep) keys() []string {

@@ -16,14 +16,16 @@ func countAllow(
 	s, peek := session(c), call.Peek || call.Cost == 0
 	full := fullness(d.Used, d.Remaining)
 	s.count(c, by.deciders[allows], key, outcome{d.Allowed, d.Allowed, peek, shadow, full})
-	s.observe(c, key, !peek && d.Allowed == 0 && !shadow, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
+	q := limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs}
+	s.observe(c, key, !peek && d.Allowed == 0 && !shadow, q)
 	s.trace(c, key, call, d.Allowed)
 }
 
 // countThrottle counts a decision of CL.THROTTLE.
 func countThrottle(c *commands.Ctx, key []byte, quantity int64, d *limiter.Decision) {
 	s, full := session(c), fullness(d.Used, d.Remaining)
-	s.count(c, gcraAlgorithm.deciders[throttles], key, outcome{d.Allowed, d.Allowed, quantity == 0, false, full})
+	o := outcome{d.Allowed, d.Allowed, quantity == 0, false, full}
+	s.count(c, gcraAlgorithm.deciders[throttles], key, o)
 	s.observe(c, key, d.RetryAfterMs != 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
 	s.trace(c, key, limiter.Call{Cost: quantity}, d.Allowed)
 }

@@ -12,7 +12,8 @@ import (
 var rlThrottleRows = []commands.Command{
 	throttleRow("cl.throttle", "redis-cell's command; the emission interval is rounded up to a microsecond, "+
 		"max_burst -1 or count 0 denies every call, and other negative numbers are refused"),
-	throttleRow("rl.throttle", "CL.THROTTLE under the name that Valkey's issue 4081 proposes; counted as CL.THROTTLE"),
+	throttleRow("rl.throttle", "CL.THROTTLE under the name that Valkey's issue 4081 proposes; "+
+		"counted as CL.THROTTLE"),
 }
 
 // throttleRow returns the row of CL.THROTTLE under a name.

@@ -566,5 +566,6 @@ var limiterCommands = []string{
 		"TERM 50 1m ALGO BUCKETS 6 COST $n TERM SLOTS 3 LEASE 30s HOLD 30s ID $id",
 	"RL.MSETTLE 4 $key:m $key:c $key:g $key:j $id $n 1 $n 0", "RL.MCANCEL 4 $key:m $key:c $key:g $key:j $id",
 	"RL.ACQUIRE $key:j $n LEASE 30s ID $id", "RL.RELEASE $key:j $id", "RL.RENEW $key:j $id LEASE 40s",
-	"CL.THROTTLE $key:t 15 30 60 $n", "RL.THROTTLE $key:t 15 30 60 $n", "PEXPIRE $key:a 1000", "SWAPDB 0 1", "MULTI", "EXEC",
+	"CL.THROTTLE $key:t 15 30 60 $n", "RL.THROTTLE $key:t 15 30 60 $n",
+	"PEXPIRE $key:a 1000", "SWAPDB 0 1", "MULTI", "EXEC",
 }

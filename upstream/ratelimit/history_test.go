@@ -228,7 +228,8 @@ func (h *history) command() string {
 			second = "third"
 		}
 		return fmt.Sprint("RL.MALLOW 2 ", first, " ", h.quota(), " ", second, " ", h.quota(),
-			h.some(0.4, "COST "+h.pick("0", "2", "5")), h.some(0.2, "PEEK"), h.shadow())
+			h.some(0.4, "COST "+h.pick("0", "2", "5")), h.some(0.2, "PEEK"),
+			h.shadow())
 	case 6:
 		return fmt.Sprint("RL.REFUND ", h.key(h.pick(termKeys[:6]...)), " ",
 			h.pick("0", "1", "2", "7", "9223372036854775807"))
@@ -253,8 +254,8 @@ func (h *history) command() string {
 	case 13:
 		return h.pick("RL.RELEASE "+h.key("leases")+" a", "RL.RENEW "+h.key("leases")+" b LEASE 70")
 	case 14:
-		return fmt.Sprint([]string{"CL", "RL"}[h.others.Uint64()&1], ".THROTTLE ", h.key("gcra"), " ", h.r.IntN(7)-1, " ", h.r.IntN(10), " 1",
-			h.some(0.7, h.pick("0", "1", "2", "8")))
+		return fmt.Sprint([]string{"CL", "RL"}[h.others.Uint64()&1], ".THROTTLE ", h.key("gcra"), " ",
+			h.r.IntN(7)-1, " ", h.r.IntN(10), " 1", h.some(0.7, h.pick("0", "1", "2", "8")))
 	}
 	return h.increx()
 }
