@@ -62,7 +62,8 @@ func runShadows(seed uint64, fault string) (marked int, err error) {
 		for _, rule := range rules {
 			key := &shadowRules[rule]
 			took[rule] = append(took[rule], taking{nowMs, granted})
-			used, units := b.call(split("RL.ALLOW " + key.key + " " + key.rule + " PEEK FULL")...).Elems()[13].Int(), int64(0)
+			peek := b.call(split("RL.ALLOW " + key.key + " " + key.rule + " PEEK FULL")...)
+			used, units := peek.Elems()[13].Int(), int64(0)
 			for _, t := range took[rule] {
 				if t.ms > nowMs-key.windowMs {
 					units += t.units
