@@ -79,7 +79,7 @@ var mayImport = map[string][]string{
 		"engine/doctor", "engine/durable", "engine/memory", "engine/process", "engine/pubsub",
 		"engine/replication", "engine/room", "engine/slowlog", "engine/stats", "engine/tracking", "acl",
 		"scripting",
-		"commands", "commands/rl", "store", "upstream/call", "resp", "clock", "config", "words",
+		"commands", "commands/rl", "calendar", "store", "upstream/call", "resp", "clock", "config", "words",
 	},
 	"engine/latency":     {"engine/stats", "commands", "resp"},
 	"engine/logins":      {},
@@ -108,7 +108,7 @@ var mayImport = map[string][]string{
 	"scripting/redislib":   {"scripting/lua", "scripting/lua/syntax", "resp"},
 	"commands/rl": {
 		"commands", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset",
-		"limiter", "resp",
+		"limiter", "calendar", "resp",
 	},
 	"commands/introspection": {"commands", "resp"},
 	"commands": {
@@ -137,7 +137,7 @@ var mayImport = map[string][]string{
 	"persist/aof":   {"persist/disk", "words"},
 	"persist/disk":  {},
 	"calendar":      {},
-	"limiter":       {},
+	"limiter":       {"calendar"},
 	"resp":          {},
 	"clock":         {},
 	"logging":       {},

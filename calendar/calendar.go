@@ -70,16 +70,17 @@ type Calendar struct {
 
 type slice struct{ startMs, endMs int64 }
 
-// Is reports whether a window is written as one of a calendar, valid or not: its unit is w, mo or y, or it
-// has an '@'. It looks at no more of a window than a valid one can have.
+// Is reports whether a window is written as one of a calendar, valid or not: it is a number with the unit w,
+// mo or y, or it has an '@'. It looks at no more of a window than a valid one can have.
 func Is(window []byte) bool {
 	window = window[:min(len(window), maxText)]
 	if bytes.IndexByte(window, '@') >= 0 {
 		return true
 	}
-	name, _, _ := bytes.Cut(window[numberLen(window):], []byte(":"))
+	n := numberLen(window)
+	name, _, _ := bytes.Cut(window[n:], []byte(":"))
 	u := unitOf(name)
-	return u != nil && u.alone
+	return n > 0 && u != nil && u.alone
 }
 
 // numberLen returns how many bytes of a window are its number, which may have a minus.
@@ -108,7 +109,7 @@ func parse(s string) (*Calendar, error) {
 		place = utc
 	}
 	name, anchor, anchored := strings.Cut(place, ":")
-	z := database().zones[name]
+	z := database()[name]
 	if z == nil {
 		return nil, ErrZone
 	}

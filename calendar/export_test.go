@@ -10,11 +10,11 @@ import (
 
 var ParseAnew = parse
 
-func Names() []string { return slices.Sorted(maps.Keys(database().zones)) }
+func Names() []string { return slices.Sorted(maps.Keys(database())) }
 
 // Location returns a zone, for reading its clock.
 func Location(name string) *time.Location {
-	z := database().zones[name]
+	z := database()[name]
 	z.once.Do(z.decode)
 	return z.ruled
 }
@@ -33,7 +33,7 @@ func CacheLen() (n int) {
 
 // OffsetAnew decodes a zone anew and returns its offset at an instant.
 func OffsetAnew(name string, at int64) time.Duration {
-	z := &zone{name: name, data: database().zones[name].data}
+	z := &zone{name: name, data: database()[name].data}
 	offset, _ := z.period(at)
 	return time.Duration(offset) * time.Second
 }

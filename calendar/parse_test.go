@@ -41,7 +41,7 @@ var faults = []struct {
 	{"1W", calendar.ErrSyntax, true},
 	{"1mon", calendar.ErrSyntax, true},
 	{"1 w", calendar.ErrSyntax, true},
-	{"w", calendar.ErrSyntax, false},
+	{"w", calendar.ErrSyntax, true},
 	{"1w:mon", calendar.ErrSyntax, false},
 	{"@", calendar.ErrSyntax, false},
 	{"@UTC", calendar.ErrSyntax, false},

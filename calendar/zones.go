@@ -13,42 +13,40 @@ import (
 	"time"
 )
 
-// The zones of a release of the IANA database, as lab/zones writes them (make zones), compressed by zlib. The
-// text is a line with the release, a line for each name in their order, "name offset length", an empty line,
+// The zones of a release of the IANA database, as lab/zones writes them (make zones): a line with the release,
+// then, compressed by zlib, a line for each name in their order, "name offset length", an empty line,
 // and then the bytes that offsets and lengths are of. They are the second half of files as RFC 9636 describes
 // them, from the header of the 64-bit data on; the first half, of 32 bits, would say the same of less time.
 //
 //go:embed zones.bin
-var compressed []byte
+var packed string
 
 const utc = "UTC"
 
-type zoneData struct {
-	release string
-	zones   map[string]*zone
+// Release returns the release of the IANA database that the zones are of, such as "2026f".
+func Release() string {
+	release, _, _ := strings.Cut(packed, "\n")
+	return release
 }
 
-// Release returns the release of the IANA database that the zones are of, such as "2026f".
-func Release() string { return database().release }
-
 // database expands the zones when they are first used.
-var database = sync.OnceValue(func() zoneData {
-	r, err := zlib.NewReader(bytes.NewReader(compressed))
+var database = sync.OnceValue(func() map[string]*zone {
+	_, compressed, _ := strings.Cut(packed, "\n")
+	r, err := zlib.NewReader(strings.NewReader(compressed))
 	must(err)
 	data, err := io.ReadAll(r)
 	must(err)
 	index, bodies, _ := strings.Cut(string(data), "\n\n")
-	release, index, _ := strings.Cut(index, "\n")
-	d := zoneData{release: release, zones: make(map[string]*zone)}
+	zones := make(map[string]*zone)
 	for line := range strings.SplitSeq(index, "\n") {
 		fields := strings.Fields(line)
 		offset, err := strconv.Atoi(fields[1])
 		must(err)
 		length, err := strconv.Atoi(fields[2])
 		must(err)
-		d.zones[fields[0]] = &zone{name: fields[0], data: bodies[offset:][:length]}
+		zones[fields[0]] = &zone{name: fields[0], data: bodies[offset:][:length]}
 	}
-	return d
+	return zones
 })
 
 // must panics if the zones that are compiled in are damaged; a test decodes all of them.

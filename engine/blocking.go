@@ -180,7 +180,7 @@ func (s *Session) block(w *commands.Wait, args [][]byte) {
 	case b.awaited != nil:
 		go b.await()
 	case w.Room != nil:
-		s.engine.waits.enter(b, args)
+		s.engine.locks.waits.enter(b, args)
 	default:
 		s.work.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
 	}
@@ -249,7 +249,7 @@ func (b *Blocked) leaveQueues(served bool) {
 			st.Unlock(shards)
 		}
 		s.shown.blocked.Store(nil)
-		s.engine.waits.left(b)
+		s.engine.locks.waits.left(b)
 		return
 	case served:
 		st.Lock(shards)
@@ -341,7 +341,7 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 			return resp.Int(0)
 		}
 		s := caller(c)
-		s.engine.waits.endTime(b)
+		s.engine.locks.waits.endTime(b)
 		return resp.Int(1)
 	}
 	reply := b.timedOut()

@@ -30,6 +30,7 @@ type locks struct {
 	scripts *scripting.Engine
 	torn    torn
 	orphans orphans
+	waits   waits
 }
 
 // lockUnlessBusy locks a set of shards for a session, or for none if s is nil. If a

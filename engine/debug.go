@@ -185,7 +185,7 @@ func (e *Engine) debugClock(c *commands.Ctx) resp.Value {
 		return errClockSyntax
 	}
 	e.room.ReclaimLocked(e.clock.NowUs() / 1000)
-	e.waits.lookAtAll()
+	e.locks.waits.lookAtAll()
 	e.serveNow(c)
 	return resp.OK
 }
@@ -198,7 +198,7 @@ func (e *Engine) advance(c *commands.Ctx, ms int64) error {
 		return clock.ErrRange
 	}
 	for left := ms; ; {
-		next := e.waits.firstMs.Load()
+		next := e.locks.waits.firstMs.Load()
 		if next <= nowMs || next > nowMs+left || e.pause.on() {
 			return e.clock.Advance(left)
 		}

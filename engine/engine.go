@@ -103,7 +103,6 @@ type Engine struct {
 	broker    pubsub.Broker
 	observers observers
 	pause     pause
-	waits     waits
 
 	room  room.Keeper
 	stats stats.Stats
@@ -170,7 +169,7 @@ func New(o Options) *Engine {
 		Caller: func(c *commands.Ctx) accounts.Caller { return &caller(c).who },
 	})
 	e.pause.engine = e
-	e.waits.init(e)
+	e.locks.waits.init(e)
 	e.stats.Init(e.table.Len())
 	e.stats.Sampler.Init(e.store, e.clock, e.scripts.BusyChange, o.Pause)
 	e.follow()
@@ -258,7 +257,7 @@ func (e *Engine) Tick() {
 	e.storage.Tick()
 	e.tickReplication()
 	e.room.Tick()
-	e.waits.tick()
+	e.locks.waits.tick()
 	e.locks.removeOrphans()
 	if e.recording.tracks() {
 		e.recording.tracking.Tick(e.store)

@@ -78,7 +78,7 @@ func (e *Engine) roomOptions() room.Options {
 		Suspended:  func() bool { return e.scripts.Busy() != nil || e.pause.on() },
 		Replica:    func() bool { return e.repl.link.Load() != nil },
 		BusyChange: e.scripts.BusyChange, Torn: e.locks.torn.has,
-		Record: e.recordStep, Commit: e.commitStep, Event: e.slow.event, Changed: e.waits.changed,
+		Record: e.recordStep, Commit: e.commitStep, Event: e.slow.event, Changed: e.locks.waits.changed,
 	}
 }
 

@@ -177,7 +177,7 @@ func (p *pause) advance(nowUs int64) {
 		}
 	}
 	if p.running == nil && pauseKind(p.kind.Swap(uint32(active))) != active && active == pauseNothing {
-		p.engine.waits.kick()
+		p.engine.locks.waits.kick()
 	}
 	p.setTimer(nowUs, nextUs)
 }

@@ -11,12 +11,14 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// TestRecipes runs the examples of two sections of docs/rl.md, each block on a server of its own.
+// TestRecipes runs the examples of some sections of docs/rl.md, each block on a server of its own.
 func TestRecipes(t *testing.T) {
 	page, err := os.ReadFile("../docs/rl.md")
 	require.NoError(t, err)
 	ran := 0
-	for _, title := range []string{"Trying a limit on live traffic", "Recipes"} {
+	for _, title := range []string{
+		"Windows of the calendar", "Waiting instead of polling", "Trying a limit on live traffic", "Recipes",
+	} {
 		_, section, ok := strings.Cut(string(page), "\n## "+title+"\n")
 		require.True(t, ok, title)
 		section, _, _ = strings.Cut(section, "\n## ")
@@ -28,12 +30,12 @@ func TestRecipes(t *testing.T) {
 			s := newSession(t, e)
 			for _, example := range strings.Split("\n"+block, "\n> ")[1:] {
 				line, want, _ := strings.Cut(strings.TrimSuffix(example, "\n")+"\n", "\n")
-				require.Equal(t, want, shown(s.Do(args(line)), ""), line)
+				require.Equal(t, want, shown(s.Do(wordsOf(t, line)), ""), line)
 				ran++
 			}
 		}
 	}
-	require.Equal(t, 10, ran)
+	require.Equal(t, 16, ran)
 }
 
 // shown formats a reply as redis-cli does.

@@ -233,7 +233,7 @@ func (s *Session) step(one store.ShardSet, shard int, fn func()) (keys int, refu
 	if busy := e.locks.lockUnlessBusy(s, one); busy != nil {
 		return 0, resp.Error(busy.Reply)
 	}
-	defer e.waits.changed()
+	defer e.locks.waits.changed()
 	defer e.store.Unlock(one)
 	if e.locks.torn.has(one) {
 		s.ending.closing = true

@@ -108,7 +108,7 @@ func (f *forwarding) newCall(cmd *commands.Command, args [][]byte) *call.Call {
 	s := f.session
 	return &call.Call{
 		Cmd: cmd, Args: args, DB: s.work.ctx.DBIndex, Proto: s.answers.proto,
-		Settings: s.engine.cfg.settings.Load(), Bound: call.NewBound(s.work.ctx.Out.OutputBounds),
+		Settings: s.engine.cfg.settings.Load(), NowMs: s.engine.clock.NowUs() / 1000, Bound: call.NewBound(s.work.ctx.Out.OutputBounds),
 		Addr: s.peer.LocalAddr,
 	}
 }
@@ -133,7 +133,7 @@ func (f *forwarding) collect(cmd *commands.Command, args [][]byte, queue []call.
 	}
 	f.calls = append(f.calls, &call.Call{
 		Cmd: cmd, Args: kept.args, Queue: queue, DB: s.work.ctx.DBIndex, Proto: s.answers.proto,
-		Settings: s.engine.cfg.settings.Load(), Bound: f.bound,
+		Settings: s.engine.cfg.settings.Load(), NowMs: s.engine.clock.NowUs() / 1000, Bound: f.bound,
 	})
 	f.muted = append(f.muted, s.answers.quiet())
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A roomWait is the part of a Blocked that waits for room in its keys. See docs/adr/0053-waiting.md.
+// A roomWait is the part of a Blocked that waits for room in its keys. See docs/adr/0054-waiting.md.
 //
 // Whoever holds the shards of its keys may call its command again. It leaves the queues of its keys under
 // these shards; who ends the wait without them, such as a client that hangs up, claims it and calls left.
@@ -286,7 +286,7 @@ func (k keyspace) serveApart(shards store.ShardSet) bool {
 // serveDue serves the calls that are due before the command under way runs: they came before it.
 func (k keyspace) serveDue(shards store.ShardSet) {
 	s := k.session
-	w, c := &s.engine.waits, &s.work.ctx
+	w, c := &s.engine.locks.waits, &s.work.ctx
 	if w.firstMs.Load() > c.NowMs || s.engine.pause.on() {
 		return
 	}
@@ -312,7 +312,7 @@ func (k keyspace) serveRoom(key store.ReadyKey) {
 func (k keyspace) look(b *Blocked) {
 	s := k.session
 	e, nowMs := s.engine, s.work.ctx.NowMs
-	w, room := &e.waits, b.wait.Room
+	w, room := &e.locks.waits, b.wait.Room
 	if b.room.over.Load() {
 		room.UntilMs = min(room.UntilMs, nowMs)
 	}
@@ -353,13 +353,13 @@ func (k keyspace) callAgain(b *Blocked) {
 	switch {
 	case own.Waiting != nil:
 		own.Waiting = nil
-		e.waits.lookAt(b, e.waits.nextLook(b))
+		e.locks.waits.lookAt(b, e.locks.waits.nextLook(b))
 	case b.room.claimed || reply.IsError() && b.waiter.Claim():
 		b.reply = reply
-		e.waits.leave(b)
+		e.locks.waits.leave(b)
 		s.work.req.served = append(s.work.req.served, b)
 	default: // it was ended meanwhile
-		e.waits.leave(b)
+		e.locks.waits.leave(b)
 	}
 }
 

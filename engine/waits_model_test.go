@@ -13,7 +13,7 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// roomModel is a model of docs/adr/0053-waiting.md, a millisecond at a time: keys with units, each of which
+// roomModel is a model of docs/adr/0054-waiting.md, a millisecond at a time: keys with units, each of which
 // leaves a window after it came, a key with slots, and the calls that wait, in the order of arrival.
 type roomModel struct {
 	nowMs   int64

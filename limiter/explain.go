@@ -53,13 +53,20 @@ type dated interface {
 	resolution() int64
 }
 
+// doubled returns the quota with twice the limit.
+func (q Quota) doubled() Quota {
+	q.Limit = add(q.Limit, q.Limit)
+	return q
+}
+
 // Explain explains how a key stands under a quota, for the price of about thirty peeks. The
 // arguments are those of Decide.
 func Explain(s Subject, nowMs, expireAtMs int64, q Quota, cost int64) (x Explanation) {
 	one := s.Decide(nowMs, expireAtMs, q, Call{Cost: 1, Peek: true})
 	x.Quota, x.Used, x.Remaining, x.Fits = q, one.Used, one.Remaining, one.RetryAfterMs
+	x.WindowMs = one.WindowMs
 	x.CostFits = s.Decide(nowMs, expireAtMs, q, Call{Cost: cost, Peek: true}).RetryAfterMs
-	x.Double = double(s).Decide(nowMs, expireAtMs, Quota{add(q.Limit, q.Limit), q.WindowMs},
+	x.Double = double(s).Decide(nowMs, expireAtMs, q.doubled(),
 		Call{Cost: cost, Peek: true})
 	log, _ := s.(Units)
 	for n := int64(1); n <= x.Used && x.LeavesLen < len(x.Leaves); x.LeavesLen++ {

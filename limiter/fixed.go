@@ -1,7 +1,7 @@
 package limiter
 
 // The FIXED algorithm has one counter for each slice of time. Slices have the length of
-// the window and are aligned to the epoch. All units of a slice leave at its end, so a
+// the window and are aligned to the epoch, or they are those of a calendar. All units of a slice leave at its end, so a
 // window across a slice border can admit up to twice the limit. Every step is O(1).
 //
 // The state does not record the window of its slice. Units count until the end given to
@@ -14,11 +14,13 @@ type Fixed struct {
 	Count int64
 }
 
-// Decide implements State. The slice ends at expireAtMs.
+// Decide implements State. The slice ends at expireAtMs. WindowMs of the decision is the
+// length of the slice that contains nowMs.
 func (s *Fixed) Decide(nowMs, expireAtMs int64, q Quota, call Call) (d Decision) {
 	call = call.canonical()
-	d.Limit, d.WindowMs = q.Limit, q.WindowMs
-	used, endMs := s.Used(nowMs, expireAtMs), add(floor(nowMs, q.WindowMs), q.WindowMs)
+	startMs, endMs := q.slice(nowMs)
+	d.Limit, d.WindowMs = q.Limit, sub(endMs, startMs)
+	used := s.Used(nowMs, expireAtMs)
 	if used > 0 {
 		d.ResetAfterMs = sub(expireAtMs, nowMs)
 		endMs = max(endMs, expireAtMs)

@@ -1,12 +1,29 @@
 package limiter
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/zlimit/zlimit/calendar"
+)
 
 // Quota is one limit of a call: at most Limit units in any WindowMs milliseconds. A
 // limit of 0 denies every call. See Validate for the bounds.
 type Quota struct {
 	Limit    int64
 	WindowMs int64
+	// Calendar is not nil if the window is a slice of a calendar: that which contains the
+	// instant of the call. WindowMs is 0 then. Only FIXED has such windows.
+	Calendar *calendar.Calendar
+}
+
+// slice returns the slice of time that contains an instant: of the calendar, or of
+// WindowMs milliseconds aligned to the epoch.
+func (q Quota) slice(nowMs int64) (startMs, endMs int64) {
+	if q.Calendar != nil {
+		return q.Calendar.Slice(nowMs)
+	}
+	startMs = floor(nowMs, q.WindowMs)
+	return startMs, add(startMs, q.WindowMs)
 }
 
 // growsAfter returns how many of the used units must leave before Remaining grows: at least
@@ -60,6 +77,7 @@ var (
 	ErrBurst        = errors.New("limiter: burst is negative")
 	ErrBurstLong    = errors.New("limiter: burst takes a hundred years to fill")
 	ErrBuckets      = errors.New("limiter: buckets are not from 1 to 1,000")
+	ErrCalendar     = errors.New("limiter: a window of the calendar goes with FIXED only")
 )
 
 // Errors of Decide, Peek and the functions Record. Nothing changes.
@@ -85,6 +103,9 @@ func Validate(quotas []Quota, call Call) error {
 		if err := q.check(); err != nil {
 			return err
 		}
+		if q.Calendar != nil {
+			return ErrCalendar
+		}
 		if q.Limit > MaxUnits {
 			return ErrLimitLarge
 		}
@@ -95,8 +116,19 @@ func Validate(quotas []Quota, call Call) error {
 	return nil
 }
 
-// ValidateQuota checks a call of an algorithm that takes one quota.
+// ValidateQuota checks a call of an algorithm that takes one quota, other than FIXED.
 func ValidateQuota(q Quota, call Call) error {
+	if err := ValidateFixed(q, call); err != nil {
+		return err
+	}
+	if q.Calendar != nil {
+		return ErrCalendar
+	}
+	return nil
+}
+
+// ValidateFixed checks a call of FIXED.
+func ValidateFixed(q Quota, call Call) error {
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -106,11 +138,11 @@ func ValidateQuota(q Quota, call Call) error {
 	return nil
 }
 
-// ValidateQuotas checks a call of an algorithm that is not known yet: ValidateQuota for
-// each quota.
+// ValidateQuotas checks a call of an algorithm that is not known yet: what every
+// algorithm refuses of each quota.
 func ValidateQuotas(quotas []Quota, call Call) error {
 	for _, q := range quotas {
-		if err := ValidateQuota(q, call); err != nil {
+		if err := ValidateFixed(q, call); err != nil {
 			return err
 		}
 	}
@@ -141,6 +173,8 @@ func (q Quota) check() error {
 	switch {
 	case q.Limit < 0:
 		return ErrLimit
+	case q.Calendar != nil:
+		return nil
 	case q.WindowMs < 1:
 		return ErrWindowShort
 	case q.WindowMs >= MaxWindowMs:

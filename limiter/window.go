@@ -1,5 +1,31 @@
 package limiter
 
+import (
+	"errors"
+	"strconv"
+
+	"github.com/zlimit/zlimit/calendar"
+)
+
+// SetWindow sets the window of q to what s says: a window of ParseWindow, or one of
+// package calendar, such as 1mo@Europe/Zurich:17. It returns an error of the one or the
+// other, and allocates nothing for a window that was parsed before.
+func (q *Quota) SetWindow(s []byte) (err error) {
+	q.Calendar = nil
+	if q.WindowMs, err = ParseWindow(s); errors.Is(err, ErrWindowSyntax) && calendar.Is(s) {
+		q.Calendar, err = calendar.Parse(s)
+	}
+	return err
+}
+
+// AppendWindow appends the window in a form that SetWindow parses.
+func (q Quota) AppendWindow(b []byte) []byte {
+	if q.Calendar != nil {
+		return append(b, q.Calendar.String()...)
+	}
+	return strconv.AppendInt(b, q.WindowMs, 10)
+}
+
 // ParseWindow parses a window: a whole number of milliseconds, or a whole number and a
 // lower-case unit, ms, s, m, h or d. Numbers have Redis' form of an integer: digits, no
 // sign but a minus, no leading zero, no space. The result is at least 1 and below

@@ -32,9 +32,15 @@ var functionPaths = []rlPath{
 }
 
 // beyondFunctions are scenarios of what a gateway's upstream does not do: the reasons.
+// heldCalendar is why a reservation over a window of the calendar is refused: see (*Call).reserve.
+const heldCalendar = "a function has no zones, and such a reservation may be settled in a later slice"
+
 var beyondFunctions = map[string]string{
-	"rl-max-keys-per-prefix": "a server counts its own keys",
-	"INCREX BYFLOAT":         "beyond the package's bounds",
+	"rl-max-keys-per-prefix":                                     "a server counts its own keys",
+	"INCREX BYFLOAT":                                             "beyond the package's bounds",
+	"a reservation over a month":                                 heldCalendar,
+	"an excess counts in the month in which it is settled":       heldCalendar,
+	"what is given back after the month has ended gives nothing": heldCalendar,
 }
 
 func TestFunctionsOnEveryPath(t *testing.T) {
@@ -71,6 +77,7 @@ func functionCall(p *rlRun, line string) (*ratelimit.Call, *commands.Ctx, resp.V
 		return nil, nil, resp.None
 	}
 	c := &commands.Ctx{Args: args, Cmd: cmd}
+	c.NowMs = p.nowMs
 	c.Settings = &commands.Settings{RLLogMaxUnits: p.maxUnits()}
 	call, refusal := ratelimit.Parse(c)
 	return call, c, refusal

@@ -59,7 +59,7 @@ func (d *decision) args(n *node) [][]byte {
 // parse returns a command as a call of a function, or an error reply.
 func (l *limits) parse(c *call.Call, cmd *commands.Command, args [][]byte) (*decision, []byte) {
 	d := &decision{}
-	d.ctx.Cmd, d.ctx.Args, d.ctx.Settings = cmd, args, c.Settings
+	d.ctx.Cmd, d.ctx.Args, d.ctx.Settings, d.ctx.NowMs = cmd, args, c.Settings, c.NowMs
 	parsed, refusal := ratelimit.Parse(&d.ctx)
 	if refusal.IsError() {
 		return nil, encode(refusal, c.Proto)
@@ -67,6 +67,20 @@ func (l *limits) parse(c *call.Call, cmd *commands.Command, args [][]byte) (*dec
 	parsed.Bound(l.upstream.options.MaxUnits)
 	d.call = parsed
 	return d, nil
+}
+
+// moves makes a decision one of the node's instant, once, if its reply says that the clock there is in another
+// slice of a calendar. It reports whether to send the unit again.
+func (x *unit) moves(reply []byte) bool {
+	if x.limit == nil || x.moved {
+		return false
+	}
+	nowMs, outside := x.limit.call.Outside(reply)
+	if outside {
+		x.limit.call.MoveTo(nowMs)
+		x.moved = true
+	}
+	return outside
 }
 
 // slot returns the slot of a decision's keys, or an error reply that says how to make it one.

@@ -271,6 +271,9 @@ func (u *Upstream) judge(x *unit, due time.Time) (again, later bool) {
 	verdict := x.verdict()
 	if !isError(verdict) {
 		x.node.down.serves(x)
+		if !late && x.moves(verdict) {
+			return true, false
+		}
 		x.answered()
 		return false, false
 	}

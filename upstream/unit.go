@@ -36,6 +36,7 @@ type unit struct {
 	refused   bool // in the last round, and is sent again
 	held      bool // it was not sent in the last round, since an earlier one of its key was
 	loads     int  // of the library
+	moved     bool // to the slice of the node's clock
 
 	node  *node // where it was sent last
 	items []*item

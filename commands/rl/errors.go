@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zlimit/zlimit/calendar"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
@@ -127,6 +128,30 @@ var rlErrors = []struct {
 	},
 	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
 	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
+	{
+		limiter.ErrCalendar,
+		resp.Error("ERR weeks, months, years and windows with a zone go with ALGO FIXED only: " +
+			"other windows have one length"),
+	},
+	{
+		calendar.ErrSyntax,
+		resp.Error("ERR window must be 1h@zone, 1d@zone, 1w[@zone[:mon]], 1mo[@zone[:day]] or " +
+			"1y[@zone[:MM-DD]]"),
+	},
+	{
+		calendar.ErrMany,
+		resp.Error("ERR a window of the calendar is 1h, 1d, 1w, 1mo or 1y: no other number has a " +
+			"beginning to agree on"),
+	},
+	{
+		calendar.ErrZone,
+		resp.Error("ERR zone is not a name of the IANA database such as UTC or Europe/Zurich"),
+	},
+	{
+		calendar.ErrAnchor,
+		resp.Error("ERR the beginning behind a zone is mon to sun of a week, 1 to 31 of a month, " +
+			"or MM-DD of a year"),
+	},
 	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
 	{
 		limiter.ErrSum,

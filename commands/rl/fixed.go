@@ -31,7 +31,7 @@ var fixedAlgorithm = algorithm{
 		}
 		return resp.None
 	},
-	validate: validateQuota,
+	validate: func(t *term) error { return limiter.ValidateFixed(t.quotas[0], t.Call) },
 	unknown:  "instants of hits: a FIXED key holds one count, which ends with its slice of time",
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		state, endMs, _ := parseFixed(n)

@@ -1,4 +1,5 @@
--- FIXED: a string, the number of units, that expires at the end of the window.
+-- FIXED: a string, the number of units, that expires at the end of the window. A window of the calendar is the
+-- two ends of the slice in which the caller takes now to be, since there are no zones here.
 
 local function read_fixed(key, text)
   local count = integer(text)
@@ -11,7 +12,7 @@ end
 local function fixed_used(s, now) return now < s.expire and s.count or 0 end
 
 local function fixed_decide(s, now, cost, flags)
-  local used, reset, ends = fixed_used(s, now), 0, floor_to(now, s.window) + s.window
+  local used, reset, ends = fixed_used(s, now), 0, s.ends or floor_to(now, s.window) + s.window
   if used > 0 then
     reset, ends = s.expire - now, max(ends, s.expire)
   end
@@ -27,7 +28,14 @@ local function fixed_decide(s, now, cost, flags)
   return { allowed, s.limit, remaining, retry, reset, next_after, used, s.window }
 end
 
-local function fixed_open(key, _, s)
+local function fixed_open(key, now, s)
+  if type(s.window) == 'string' then
+    local from, to = match(s.window, '^(%-?%d+):(%-?%d+)$')
+    s.window, s.ends = to - from, tonumber(to)
+    if now < tonumber(from) or now >= s.ends then
+      return nil, { OUTSIDE, now, 0 }
+    end
+  end
   local count, expire, refusal = string_state(key, read_fixed)
   if refusal then
     return nil, refusal

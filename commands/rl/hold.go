@@ -104,20 +104,23 @@ func (h *heldTerm) last() int64 {
 	return h.Place
 }
 
-// numbers returns the numeric fields in the order of the string.
-func (h *heldTerm) numbers(settled bool) [7]*int64 {
+// numbers returns the numeric fields in the order of the string, before the window of a term that can be
+// settled.
+func (h *heldTerm) numbers(settled bool) []*int64 {
 	if settled {
-		return [...]*int64{
-			&h.Units, &h.Limit, &h.remaining, &h.reset, &h.counted, &h.excess, &h.released,
-		}
+		return []*int64{&h.Units, &h.Limit, &h.remaining, &h.reset, &h.counted, &h.excess, &h.released}
 	}
-	return [...]*int64{&h.Units, &h.Limit, &h.remaining, &h.reset, &h.param, &h.Place, &h.WindowMs}
+	return []*int64{&h.Units, &h.Limit, &h.remaining, &h.reset, &h.param, &h.Place}
 }
 
 // valid reports whether the numbers of a term that can be settled are within the limiter's bounds: users can
 // write such strings.
 func (h *heldTerm) valid() bool {
-	if h.Units < 1 || h.WindowMs < 1 || h.WindowMs >= limiter.MaxWindowMs || h.Limit < 1 || h.algo == nil {
+	if h.Units < 1 || h.Limit < 1 || h.algo == nil {
+		return false
+	}
+	if h.Calendar != nil && h.algo != &fixedAlgorithm ||
+		h.Calendar == nil && (h.WindowMs < 1 || h.WindowMs >= limiter.MaxWindowMs) {
 		return false
 	}
 	switch h.algo {
@@ -211,6 +214,9 @@ func parseHold(s *Session, text *store.String) (h hold, ok bool) {
 		for _, number := range t.numbers(h.settled) {
 			r.number(number)
 		}
+		if !h.settled {
+			r.bad = t.SetWindow(r.text()) != nil || r.bad
+		}
 		if i > 0 {
 			t.key = r.key()
 		}
@@ -262,6 +268,9 @@ func (h *hold) append(b []byte) []byte {
 		}
 		for _, n := range t.numbers(h.settled) {
 			b = strconv.AppendInt(append(b, ' '), *n, 10)
+		}
+		if !h.settled {
+			b = t.AppendWindow(append(b, ' '))
 		}
 		if i > 0 {
 			b = strconv.AppendInt(append(b, ' '), int64(len(t.key)), 10)

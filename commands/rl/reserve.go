@@ -312,15 +312,15 @@ func makeHold(c *commands.Ctx, name []byte, h *hold, terms []term, binding int, 
 	h.idLen, h.binding, h.terms = int64(len(r.id)), int64(binding), session(c).newHeld(len(terms))
 	for i := range terms {
 		t := &terms[i]
-		windowMs := t.quotas[0].WindowMs
+		longest := t.quotas[0]
 		for _, q := range t.quotas[1:t.n] {
-			windowMs = max(windowMs, q.WindowMs)
+			longest.WindowMs = max(longest.WindowMs, q.WindowMs)
 		}
+		longest.Limit = t.d.Limit
 		h.terms[i] = heldTerm{
 			key: t.name, algo: t.algo, param: t.param, remaining: t.d.Remaining, reset: t.d.ResetAfterMs,
 			Taking: limiter.Taking{
-				Quota: limiter.Quota{Limit: t.d.Limit, WindowMs: windowMs},
-				Units: t.d.Units, Place: t.d.Place(),
+				Quota: longest, Units: t.d.Units, Place: t.d.Place(),
 			},
 		}
 	}

@@ -145,8 +145,7 @@ func parseQuota(limit, window []byte) (q limiter.Quota, refusal resp.Value) {
 	if q.Limit, ok = store.ParseInt(limit); !ok {
 		return q, errLimitNumber
 	}
-	var err error
-	if q.WindowMs, err = limiter.ParseWindow(window); err != nil {
+	if err := q.SetWindow(window); err != nil {
 		return q, rlError(err)
 	}
 	return q, resp.None
@@ -254,7 +253,7 @@ func (t *term) parseSlots(o *options) (refusal resp.Value) {
 	if len(o.rest) < 3 || parseOption(o.rest[1], optLease) == 0 {
 		return commands.SyntaxError("SLOTS needs a number and LEASE with a duration")
 	}
-	t.algo, t.n = &leasesAlgorithm, 1
+	t.algo, t.n, t.quotas[0] = &leasesAlgorithm, 1, limiter.Quota{}
 	if t.quotas[0].Limit, refusal = parseMax(o.value()); refusal.IsError() {
 		return refusal
 	}

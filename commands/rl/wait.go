@@ -9,7 +9,7 @@ import (
 )
 
 // A call with WAIT that is denied waits until its keys have room for it, in the order of arrival, or its time
-// is over: docs/adr/0053-waiting.md. Package engine keeps the queues and calls the handler again.
+// is over: docs/adr/0054-waiting.md. Package engine keeps the queues and calls the handler again.
 
 var (
 	errWaitScript    = resp.Error("ERR WAIT is not allowed from scripts")

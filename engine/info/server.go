@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/zlimit/zlimit/calendar"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/resp"
@@ -24,6 +25,8 @@ var serverRows = []row{
 	family("zlimit_version", func(f *Facts, put put) { put("", word{f.Version, true}, f.Version) },
 		gauge("zlimit_build_info", "1, with the version of zlimit.", "version"),
 		extra("redis_version is the version whose answers are given.")),
+	fact("zlimit_zones", func(*Facts) any { return calendar.Release() },
+		extra("The release of the IANA database whose time zones windows of the calendar have.")),
 	always("redis_mode", "standalone"),
 	fact("os", func(*Facts) any { return process.OSName() }),
 	always("arch_bits", 32<<(^uint(0)>>63)),

@@ -39,7 +39,7 @@ func pack(dir fs.FS, release string) ([]byte, error) {
 	if release == "" {
 		return nil, errors.New("no release is given")
 	}
-	text := bytes.NewBufferString(release + "\n")
+	var text bytes.Buffer
 	var bodies []byte
 	offsets := make(map[string]int)
 	err := fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
@@ -68,7 +68,7 @@ func pack(dir fs.FS, release string) ([]byte, error) {
 			offsets[string(body)] = offset
 			bodies = append(bodies, body...)
 		}
-		fmt.Fprintln(text, name, offset, len(body))
+		fmt.Fprintln(&text, name, offset, len(body))
 		return nil
 	})
 	if err != nil {
@@ -79,8 +79,8 @@ func pack(dir fs.FS, release string) ([]byte, error) {
 	}
 	text.WriteString("\n")
 	text.Write(bodies)
-	var out bytes.Buffer
-	w, err := zlib.NewWriterLevel(&out, zlib.BestCompression)
+	out := bytes.NewBufferString(release + "\n")
+	w, err := zlib.NewWriterLevel(out, zlib.BestCompression)
 	if err != nil {
 		return nil, err
 	}

@@ -43,11 +43,13 @@ func TestPack(t *testing.T) {
 	again, err := pack(dir, "2026f")
 	require.NoError(t, err)
 	require.Equal(t, data, again)
-	r, err := zlib.NewReader(bytes.NewReader(data))
+	release, compressed, _ := bytes.Cut(data, []byte("\n"))
+	require.Equal(t, "2026f", string(release))
+	r, err := zlib.NewReader(bytes.NewReader(compressed))
 	require.NoError(t, err)
 	text, err := io.ReadAll(r)
 	require.NoError(t, err)
-	require.Equal(t, "2026f\nA 0 63\nB/Two 63 63\nC 63 63\n\n"+three+two, string(text))
+	require.Equal(t, "A 0 63\nB/Two 63 63\nC 63 63\n\n"+three+two, string(text))
 }
 
 func TestPackRefuses(t *testing.T) {

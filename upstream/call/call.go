@@ -18,6 +18,7 @@ type Call struct {
 	DB    int
 	// Settings are the directives that decisions about rate limits follow.
 	Settings *commands.Settings
+	NowMs    int64  // when it came, in unix milliseconds
 	Proto    int    // resp.RESP2 or resp.RESP3
 	Addr     string // where the client has reached the server
 

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,7 @@ type Call struct {
 	options int64
 	most    int64 // members that RL.ADOPT may make; 0: as many as the command
 
+	nowMs   int64            // by the gateway's clock, or as MoveTo says
 	made    rl.LimitDecision // see Made
 	decided bool
 }
@@ -46,7 +48,11 @@ const maxExpiryMs = 1 << 52
 var (
 	errEntries = resp.Error("ERR key holds more than 100000 entries, some of several units, " +
 		"which a gateway counts one by one")
-	errLimit = resp.Error("ERR limit must be at most " + strconv.Itoa(inexact-1) + " over an upstream")
+	errLimit        = resp.Error("ERR limit must be at most " + strconv.Itoa(inexact-1) + " over an upstream")
+	errHeldCalendar = resp.Error("ERR a reservation over a window of the calendar is not available over an " +
+		"upstream")
+	errOutside = resp.Error("ERR the upstream's clock is in another slice of the calendar than this " +
+		"server's: call again")
 	errFloat = resp.Error("ERR INCREX with BYFLOAT is not available over an upstream")
 	errLarge = resp.Error("ERR key holds a number above " + strconv.Itoa(inexact-1) +
 		", which is not available over an upstream")
@@ -57,13 +63,13 @@ func Handles(cmd *commands.Command) bool { return kinds[cmd.Name] != nil }
 
 // Parse returns the call of c as a call of a function, or the error reply of a call that
 // is invalid or beyond the package's bounds. Handles must report c.Cmd. Of c it uses Args,
-// Cmd and Settings, and the number of arguments must be right.
+// Cmd, Settings and NowMs, and the number of arguments must be right.
 func Parse(c *commands.Ctx) (*Call, resp.Value) {
 	limit, refusal := rl.ParseLimitCall(c)
 	if refusal.IsError() {
 		return nil, refusal
 	}
-	k := &Call{limit: limit, kind: kinds[c.Cmd.Name]}
+	k := &Call{limit: limit, kind: kinds[c.Cmd.Name], nowMs: c.NowMs}
 	if k.keys = limit.Keys; k.keys == nil {
 		k.keys = c.Cmd.AppendKeys(nil, c.Args)
 	}
@@ -71,6 +77,28 @@ func Parse(c *commands.Ctx) (*Call, resp.Value) {
 		return nil, refusal
 	}
 	return k, resp.None
+}
+
+// Outside returns the instant of a reply that says that the engine's clock is in another slice of a calendar
+// than the call, which has changed nothing. MoveTo makes it one of that instant.
+func (k *Call) Outside(reply []byte) (nowMs int64, outside bool) {
+	if !bytes.Contains(reply[:min(len(reply), len(outsideHead)+4)], outsideHead) {
+		return 0, false
+	}
+	n, ok := numbers(nil, reply)
+	if !ok || len(n) < 3 || n[0].n != codeOutside {
+		return 0, false
+	}
+	return n[1].n, true
+}
+
+// outsideHead is in the beginning of such a reply.
+var outsideHead = []byte("\r\n:" + strconv.Itoa(codeOutside) + "\r\n")
+
+// MoveTo makes the call one of an instant by the engine's clock.
+func (k *Call) MoveTo(nowMs int64) {
+	k.nowMs = nowMs
+	k.kind.prepare(k) // which has refused nothing before
 }
 
 // Keys returns the keys of the call, in the function's order.
@@ -146,7 +174,7 @@ func (k *Call) decision(function string, args ...[]byte) {
 // allow prepares a call of RL.ALLOW or CL.THROTTLE.
 func (k *Call) allow() resp.Value {
 	t := &k.limit.Terms[0]
-	args, refusal := appendTerm(make([][]byte, 0, 2+2*len(t.Quotas)), t)
+	args, refusal := k.appendTerm(make([][]byte, 0, 2+2*len(t.Quotas)), t)
 	if !refusal.IsError() {
 		k.decision(strings.ToLower(t.Algorithm), args...)
 	}
@@ -154,13 +182,18 @@ func (k *Call) allow() resp.Value {
 }
 
 // appendTerm appends the words of a term; see quotas_of in terms.lua.
-func appendTerm(words [][]byte, t *rl.LimitTerm) (_ [][]byte, refusal resp.Value) {
+func (k *Call) appendTerm(words [][]byte, t *rl.LimitTerm) (_ [][]byte, refusal resp.Value) {
 	words = append(words, number(int64(len(t.Quotas))))
 	for _, q := range t.Quotas {
 		if q.Limit >= inexact && !t.AnyLimit {
 			return nil, errLimit
 		}
-		words = append(words, number(q.Limit), number(q.WindowMs))
+		window := number(q.WindowMs)
+		if q.Calendar != nil {
+			startMs, endMs := q.Calendar.Slice(k.nowMs)
+			window = append(append(number(startMs), ':'), number(endMs)...)
+		}
+		words = append(words, number(q.Limit), window)
 	}
 	return append(words, number(t.Param)), resp.None
 }
@@ -181,7 +214,7 @@ func (k *Call) joint(function string, words ...[]byte) (refusal resp.Value) {
 	for i := range k.limit.Terms {
 		t := &k.limit.Terms[i]
 		k.args = append(k.args, algorithmNumbers[t.Algorithm], count(t.Cost))
-		if k.args, refusal = appendTerm(k.args, t); refusal.IsError() {
+		if k.args, refusal = k.appendTerm(k.args, t); refusal.IsError() {
 			return refusal
 		}
 	}
@@ -203,8 +236,16 @@ func (k *Call) mallow() resp.Value {
 	return k.joint("mallow")
 }
 
-// reserve prepares a call of RL.RESERVE or RL.MRESERVE.
-func (k *Call) reserve() resp.Value { return k.joint("reserve", number(k.limit.DurationMs)) }
+// reserve prepares a call of RL.RESERVE or RL.MRESERVE. What such a call has taken may be settled in a later
+// slice of a calendar, which the function cannot know.
+func (k *Call) reserve() resp.Value {
+	for _, t := range k.limit.Terms {
+		if t.Quotas[0].Calendar != nil {
+			return errHeldCalendar
+		}
+	}
+	return k.joint("reserve", number(k.limit.DurationMs))
+}
 
 // increx prepares a call of INCREX.
 func (k *Call) increx() resp.Value {

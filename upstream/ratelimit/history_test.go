@@ -83,6 +83,18 @@ func (h *history) largeQuota() string {
 	return fmt.Sprint(h.r.IntN(13), " ", h.pick("100", "1s"))
 }
 
+// beginMs is when a history begins: three seconds before the end of an hour in Kathmandu.
+const beginMs = startNowMs + 97_000
+
+// byCalendar returns the quota, or one of the calendar.
+func (h *history) byCalendar(quota string) string {
+	if h.others.Uint64()&7 > 0 {
+		return quota
+	}
+	limit, _, _ := strings.Cut(quota, " ")
+	return limit + " 1h@Asia/Kathmandu"
+}
+
 func (h *history) cost() string {
 	switch h.r.IntN(10) {
 	case 0:
@@ -97,7 +109,7 @@ func (h *history) cost() string {
 func (h *history) allow() string {
 	switch h.r.IntN(8) {
 	case 0:
-		return "RL.ALLOW " + h.key("fixed") + " " + h.largeQuota() + " ALGO FIXED"
+		return "RL.ALLOW " + h.key("fixed") + " " + h.byCalendar(h.largeQuota()) + " ALGO FIXED"
 	case 1:
 		return "RL.ALLOW " + h.key("gcra") + " " + h.quota() + " ALGO GCRA " + fmt.Sprint(h.r.IntN(10))
 	case 2:
@@ -290,8 +302,8 @@ func (h *history) byHand() string {
 	case 2:
 		return fmt.Sprint("PEXPIRE ", key, " ", 1+h.r.IntN(200))
 	case 3:
-		return "SET " + key + " " + h.pick("text", "5", "-5", "007", "gcra 5x", `"gcra 1700000000500000"`,
-			fmt.Sprintf(`"counter 1000 %d 4 5"`, startNowMs), `"counter 1000 5 4 5"`, `"counter 0 0 0 0"`,
+		return "SET " + key + " " + h.pick("text", "5", "-5", "007", "gcra 5x", `"gcra 1700000097500000"`,
+			fmt.Sprintf(`"counter 1000 %d 4 5"`, int64(beginMs)), `"counter 1000 5 4 5"`, `"counter 0 0 0 0"`,
 			`"hold 1 1700000000000000 2 1000 5 4 1000 held"`,
 			`"hold 1 1700000000000000 2 1000 5 4 1000 settled 1 0 1"`,
 			`"hold 1 1700000000000000 2 1000 5 4 1000 held "`, `"hold 1 0 2 1000 5 4 1000 held"`,

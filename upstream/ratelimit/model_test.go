@@ -112,7 +112,7 @@ func endsNow(native, below *upstream, line string, nowMs int64) {
 
 // compare runs a history and returns where the two first differ, "" if nowhere.
 func compare(t *testing.T, native, below *upstream, seed uint64, steps int) string {
-	h := &history{r: rand.New(rand.NewPCG(seed, 18)), nowMs: startNowMs}
+	h := &history{r: rand.New(rand.NewPCG(seed, 18)), nowMs: beginMs}
 	var trail []string
 	for range steps {
 		now := h.move()

@@ -60,6 +60,7 @@ const (
 	codeHoldKeys
 	codeLong
 	codeNamedTwice
+	codeOutside
 )
 
 var redisTypes = [...]string{"", "zset", "string", "hash"}
@@ -143,6 +144,8 @@ func (k *Call) refusal(n []item) resp.Value {
 		if a >= 1 && a <= int64(len(k.keys)) {
 			return rl.NamedTwiceReply(k.keys[a-1])
 		}
+	case codeOutside:
+		return errOutside
 	case codeNoRefund:
 		return rl.ErrNoRefund
 	case codeSum:

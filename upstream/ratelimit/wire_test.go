@@ -203,7 +203,13 @@ func (u *upstream) call(line string) string {
 		return refusal
 	}
 	u.send(u.words(call)...)
-	return encode(call.Reply(c, u.reply()))
+	reply := u.reply()
+	if nowMs, outside := call.Outside(reply); outside { // always, if the slice is of a calendar: c has no clock
+		call.MoveTo(nowMs)
+		u.send(u.words(call)...)
+		reply = u.reply()
+	}
+	return encode(call.Reply(c, reply))
 }
 
 // callAll runs calls that combine through one call of a function.
@@ -213,6 +219,7 @@ func (u *upstream) callAll(lines []string) (replies []string) {
 	for _, line := range lines {
 		call, c, refusal := parse(u.t, line)
 		require.Empty(u.t, refusal)
+		call.MoveTo(u.nowMs)
 		calls, contexts = append(calls, call), append(contexts, c)
 		require.True(u.t, calls[0].Combines(call), "%s and %s", lines[0], line)
 	}

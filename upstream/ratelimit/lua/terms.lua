@@ -2,9 +2,9 @@
 -- are decided before anything is written, since nothing is taken back if a function fails.
 
 -- quotas_of reads a number of windows, limit, window ... from args. It returns the first limit and window,
--- all if there are several, and what follows.
+-- all if there are several, and what follows. A window of the calendar, which stands alone, stays text.
 local function quotas_of(args, at)
-  local limit, window = tonumber(args[at + 1]), tonumber(args[at + 2])
+  local limit, window = tonumber(args[at + 1]), tonumber(args[at + 2]) or args[at + 2]
   if args[at] == '1' then
     return limit, window, nil, at + 3
   end
