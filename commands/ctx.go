@@ -17,9 +17,6 @@ type Ctx struct {
 	Proto int      // of the client: resp.RESP2 or resp.RESP3
 	Mode  Mode
 
-	// Room is the wait of a command that waits for room in its keys and is called again; else nil.
-	Room *Wait
-
 	// Unheld are the shards that are not locked. Scripts check it; the keys of other
 	// commands are known before they run.
 	Unheld store.ShardSet
@@ -87,7 +84,7 @@ func (m *Mode) Set(modes Mode, on bool) {
 
 // An Outcome is what a handler says beside its reply.
 type Outcome struct {
-	Waiting *Wait         // the command waits instead, see MayWait
+	Waiting *Wait         // the command waits instead, see MayWait; when it is called again, its wait
 	Full    *store.Prefix // why it is to be run again, see Final
 	Retry   bool          // it is to be run again, see MayRetry
 	Errors  ErrorCount    // whether the errors of the reply are counted

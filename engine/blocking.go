@@ -205,7 +205,7 @@ func (b *Blocked) endOnPanic() {
 		return
 	}
 	s := b.session
-	s.engine.options.Log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
+	s.logPanic(p)
 	switch {
 	case b.waiter.Claim():
 		b.last = true
@@ -217,6 +217,11 @@ func (b *Blocked) endOnPanic() {
 	case !b.done.Load() && s.peer.Kill != nil: // the panic came while the wait ended: it would go on forever
 		s.peer.Kill()
 	}
+}
+
+// logPanic logs what a deferred function has recovered.
+func (s *Session) logPanic(p any) {
+	s.engine.options.Log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
 }
 
 // show sets the session's wait. A client that finds it in INFO's count finds

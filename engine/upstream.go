@@ -108,8 +108,9 @@ func (f *forwarding) newCall(cmd *commands.Command, args [][]byte) *call.Call {
 	s := f.session
 	return &call.Call{
 		Cmd: cmd, Args: args, DB: s.work.ctx.DBIndex, Proto: s.answers.proto,
-		Settings: s.engine.cfg.settings.Load(), NowMs: s.engine.clock.NowUs() / 1000, Bound: call.NewBound(s.work.ctx.Out.OutputBounds),
-		Addr: s.peer.LocalAddr,
+		Settings: s.engine.cfg.settings.Load(), NowMs: s.engine.clock.NowUs() / 1000,
+		Bound: call.NewBound(s.work.ctx.Out.OutputBounds),
+		Addr:  s.peer.LocalAddr,
 	}
 }
 

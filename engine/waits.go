@@ -3,9 +3,7 @@ package engine
 import (
 	"cmp"
 	"container/heap"
-	"fmt"
 	"math"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -339,8 +337,7 @@ func (k keyspace) callAgain(b *Blocked) {
 	own.Mode.Set(commands.Final, true)
 	own.DB, own.NowMs, own.NowUs, own.Store = e.store.DB(b.room.db), c.NowMs, c.NowUs, c.Store
 	own.Reset()
-	own.Outcome = commands.Outcome{}
-	own.Room = b.wait
+	own.Outcome = commands.Outcome{Waiting: b.wait}
 	own.Call(b.cmd, b.room.args)
 	for _, key := range b.wait.Keys {
 		e.preserveFor(b.wait, own.DB, key)
@@ -349,10 +346,9 @@ func (k keyspace) callAgain(b *Blocked) {
 	reply := b.measured(func() resp.Value { return b.again(own) })
 	s.work.rec.invalidateServed(b.session, store.ReadyKey{DB: b.room.db, Key: string(b.wait.Keys[0])})
 	own.Env.Record(nil)
-	own.Settings, own.Env.Limits, own.Mode, own.Room = kept, limits, mode, nil
+	own.Settings, own.Env.Limits, own.Mode, own.Waiting = kept, limits, mode, nil
 	switch {
-	case own.Waiting != nil:
-		own.Waiting = nil
+	case reply.Kind() == resp.KindNone && !b.waiter.Claimed():
 		e.locks.waits.lookAt(b, e.locks.waits.nextLook(b))
 	case b.room.claimed || reply.IsError() && b.waiter.Claim():
 		b.reply = reply
@@ -368,8 +364,8 @@ func (b *Blocked) again(own *commands.Ctx) (reply resp.Value) {
 	defer func() {
 		if p := recover(); p != nil {
 			s := b.session
-			s.engine.options.Log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
-			reply, b.last, own.Waiting = errPanicked, true, nil
+			s.logPanic(p)
+			reply, b.last = errPanicked, true
 		}
 	}()
 	return b.cmd.Handler(own)

@@ -95,7 +95,7 @@ func (m *roomModel) used(key string) (n int64) {
 func (m *roomModel) fits(c *modelCall) bool {
 	return !slices.ContainsFunc(c.terms, func(t modelTerm) bool {
 		holds := t.key == slotsKey && m.slots[c.id()] > m.nowMs
-		return m.used(t.key)+t.n > t.limit && !(holds && t.limit > 0)
+		return m.used(t.key)+t.n > t.limit && (!holds || t.limit == 0)
 	})
 }
 
@@ -136,7 +136,7 @@ func (m *roomModel) settle() {
 	for i := 0; i < len(m.waiting); {
 		c := m.waiting[i]
 		first := m.isFirst(i) || m.fault == "overtaking"
-		if !(first && m.fits(c)) && m.nowMs < c.untilMs {
+		if (!first || !m.fits(c)) && m.nowMs < c.untilMs {
 			i++
 			continue
 		}
@@ -165,7 +165,7 @@ func (m *roomModel) ask(c *modelCall, waitMs int64) string {
 	c.sinceMs = m.nowMs
 	m.waiting = append(m.waiting, c)
 	first := m.isFirst(len(m.waiting) - 1)
-	if waitMs > 0 && c.can() && !(first && m.fits(c)) {
+	if waitMs > 0 && c.can() && (!first || !m.fits(c)) {
 		c.untilMs = m.nowMs + waitMs
 		return ""
 	}
@@ -231,7 +231,8 @@ func newRoomWorld(t *testing.T, seed uint64, fault string) *roomWorld {
 	w := &roomWorld{
 		t: t, rnd: rand.New(rand.NewPCG(seed, 7)), e: e, other: newSession(t, e),
 		m: &roomModel{
-			units: map[string][]modelUnits{}, slots: map[string]int64{}, ended: map[int]string{}, fault: fault,
+			units: map[string][]modelUnits{}, slots: map[string]int64{}, ended: map[int]string{},
+			fault: fault,
 		},
 	}
 	do(w.other, "DEBUG CLOCK FREEZE")

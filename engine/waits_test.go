@@ -171,8 +171,9 @@ func (m *timers) run() {
 // Keys that are evicted, flushed, swapped or renamed leave room behind.
 func TestRoomThatKeysLeaveBehind(t *testing.T) {
 	for _, line := range []string{
-		"FLUSHALL", "FLUSHDB", "RENAME k other", "MOVE k 3", "SWAPDB 0 5", "CONFIG SET maxmemory 1", "EXPIRE k 0",
-		"ZREM k %s", "ZREMRANGEBYSCORE k -inf +inf", "GETDEL s", "SET s 0", "RESTORE k 0 x REPLACE", "DEBUG RESET",
+		"FLUSHALL", "FLUSHDB", "RENAME k other", "MOVE k 3", "SWAPDB 0 5", "CONFIG SET maxmemory 1",
+		"EXPIRE k 0", "ZREM k %s", "ZREMRANGEBYSCORE k -inf +inf", "GETDEL s", "SET s 0",
+		"RESTORE k 0 x REPLACE", "DEBUG RESET",
 	} {
 		var soon timers
 		e, _ := newEngineWith(t, engine.Options{After: soon.after}, "--maxmemory-policy", "allkeys-random",

@@ -11,7 +11,7 @@ import (
 // answer. Limits are 4 in 1,000 ms; the burst of GCRA is 2.
 func TestAlgorithmScenarios(t *testing.T) {
 	type line struct{ t, cost, allowed, remaining, retry, reset, next int64 }
-	q := Quota{Limit: 4, WindowMs: 1000}
+	q := per(4, 1000)
 	for _, s := range []struct {
 		name  string
 		m     machine
@@ -96,12 +96,12 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 		for _, state := range ends {
 			for _, expireAtMs := range ends {
 				for _, q := range []Quota{
-					{Limit: 0, WindowMs: 1000},
-					{Limit: 1, WindowMs: 1},
-					{Limit: math.MaxInt64, WindowMs: 1},
-					{Limit: 1, WindowMs: MaxWindowMs - 1},
-					{Limit: math.MaxInt64, WindowMs: MaxWindowMs - 1},
-					{Limit: 3, WindowMs: 1000},
+					per(0, 1000),
+					per(1, 1),
+					per(math.MaxInt64, 1),
+					per(1, MaxWindowMs-1),
+					per(math.MaxInt64, MaxWindowMs-1),
+					per(3, 1000),
 				} {
 					for _, call := range calls {
 						fixed := Fixed{max(state, 0)}
@@ -151,7 +151,7 @@ func TestNoAlgorithmOverflows(t *testing.T) {
 }
 
 func TestAlgorithmsDoNotAllocate(t *testing.T) {
-	q := Quota{Limit: 10, WindowMs: 1000}
+	q := per(10, 1000)
 	for name, m := range map[string]machine{
 		"FIXED": newFixed(), "GCRA": newGCRA(0), "BUCKETS": newBuckets(60), "COUNTER": newCounter(),
 	} {
@@ -164,10 +164,10 @@ func TestAlgorithmsDoNotAllocate(t *testing.T) {
 }
 
 func TestValidateOthers(t *testing.T) {
-	q := Quota{Limit: 10, WindowMs: 1000}
-	require.NoError(t, ValidateQuota(Quota{Limit: math.MaxInt64, WindowMs: 1}, Call{Cost: math.MaxInt64}))
-	require.NoError(t, ValidateQuota(Quota{Limit: 0, WindowMs: 1}, Call{}))
-	require.ErrorIs(t, ValidateQuota(Quota{Limit: -1, WindowMs: 1}, Call{}), ErrLimit)
+	q := per(10, 1000)
+	require.NoError(t, ValidateQuota(per(math.MaxInt64, 1), Call{Cost: math.MaxInt64}))
+	require.NoError(t, ValidateQuota(per(0, 1), Call{}))
+	require.ErrorIs(t, ValidateQuota(per(-1, 1), Call{}), ErrLimit)
 	require.ErrorIs(t, ValidateQuota(q, Call{Cost: -1}), ErrCostNegative)
 	require.NoError(t, ValidateBurst(q, 0))
 	require.ErrorIs(t, ValidateBurst(q, -1), ErrBurst)

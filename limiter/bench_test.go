@@ -13,10 +13,10 @@ func BenchmarkDecide(b *testing.B) {
 		q     []Quota
 		nowMs int64
 	}{
-		{"allowed, all in the window", []Quota{{Limit: 2000, WindowMs: 60_000}}, startMs + 1000},
-		{"allowed, half in the window", []Quota{{Limit: 2000, WindowMs: 500}}, startMs + 1000},
-		{"denied", []Quota{{Limit: 300, WindowMs: 500}}, startMs + 1000},
-		{"three quotas", []Quota{{Limit: 2000, WindowMs: 500}, {Limit: 3000, WindowMs: 700}, {Limit: 5000, WindowMs: 60_000}}, startMs + 1000},
+		{"allowed, all in the window", []Quota{per(2000, 60_000)}, startMs + 1000},
+		{"allowed, half in the window", []Quota{per(2000, 500)}, startMs + 1000},
+		{"denied", []Quota{per(300, 500)}, startMs + 1000},
+		{"three quotas", []Quota{per(2000, 500), per(3000, 700), per(5000, 60_000)}, startMs + 1000},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -65,8 +66,8 @@ func TestWindowsOfQuotas(t *testing.T) {
 		again := quotaOf(t, 5, "1d@UTC")
 		require.NoError(t, again.SetWindow([]byte(text)))
 		require.Equal(t, text, string(again.AppendWindow(nil)), "another window before is forgotten")
-		require.Equal(t, q.Calendar != nil, Validate([]Quota{q}, Call{}) == ErrCalendar)
-		require.Equal(t, q.Calendar != nil, ValidateQuota(q, Call{}) == ErrCalendar)
+		require.Equal(t, q.Calendar != nil, errors.Is(Validate([]Quota{q}, Call{}), ErrCalendar))
+		require.Equal(t, q.Calendar != nil, errors.Is(ValidateQuota(q, Call{}), ErrCalendar))
 		require.NoError(t, ValidateFixed(q, Call{}))
 	}
 	var q Quota

@@ -16,20 +16,20 @@ const startMs = 1_700_000_000_000
 // long window's units leave it, and the expiry ends the wait.
 func TestExpiryEndsTheWait(t *testing.T) {
 	w := &world{decide: Decide}
-	w.call(t, startMs, []Quota{{Limit: 1, WindowMs: 1000}}, 1)
+	w.call(t, startMs, []Quota{per(1, 1000)}, 1)
 	require.EqualValues(t, startMs+1000, w.expireAtMs)
-	d := w.call(t, startMs+10, []Quota{{Limit: 1, WindowMs: 60_000}}, 1)
+	d := w.call(t, startMs+10, []Quota{per(1, 60_000)}, 1)
 	require.EqualValues(t, 991, d.RetryAfterMs)
 	require.EqualValues(t, 991, d.ResetAfterMs)
-	require.EqualValues(t, 0, w.clone().call(t, startMs+1000, []Quota{{Limit: 1, WindowMs: 60_000}}, 1).Allowed)
-	require.EqualValues(t, 1, w.clone().call(t, startMs+1001, []Quota{{Limit: 1, WindowMs: 60_000}}, 1).Allowed)
+	require.EqualValues(t, 0, w.clone().call(t, startMs+1000, []Quota{per(1, 60_000)}, 1).Allowed)
+	require.EqualValues(t, 1, w.clone().call(t, startMs+1001, []Quota{per(1, 60_000)}, 1).Allowed)
 }
 
 // TestRetentionBelongsToTheKey checks that no call shortens the retention and that a
 // longer window lengthens it.
 func TestRetentionBelongsToTheKey(t *testing.T) {
 	w := &world{decide: Decide}
-	short, long := []Quota{{Limit: 5, WindowMs: 100}}, []Quota{{Limit: 5, WindowMs: 10_000}}
+	short, long := []Quota{per(5, 100)}, []Quota{per(5, 10_000)}
 	w.call(t, startMs, long, 2)
 	require.EqualValues(t, startMs+10_000, w.expireAtMs)
 	w.call(t, startMs+5000, short, 1)
@@ -61,7 +61,7 @@ func TestRetentionBelongsToTheKey(t *testing.T) {
 // the answer is that of no key, and all units are dropped.
 func TestExpiredKeyCountsAsEmpty(t *testing.T) {
 	held := scores{startMs * entriesPerMs, (startMs + 90_000) * entriesPerMs}
-	q := []Quota{{Limit: 1, WindowMs: 60_000}}
+	q := []Quota{per(1, 60_000)}
 	for _, nowMs := range []int64{startMs + 1, startMs + 100_000} {
 		got, err := Decide(held, nowMs, nowMs-1, q, 1)
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestExpiredKeyCountsAsEmpty(t *testing.T) {
 // TestInstantsThatALogCannotHold checks the range of scores: they end below 2^53 and
 // begin at 10^14.
 func TestInstantsThatALogCannotHold(t *testing.T) {
-	q := []Quota{{Limit: 2000, WindowMs: 1000}}
+	q := []Quota{per(2000, 1000)}
 	const lastMs = MaxScore / entriesPerMs // 2^53 is in this millisecond
 	left := MaxScore - lastMs*entriesPerMs
 	for _, c := range []struct {
@@ -121,7 +121,7 @@ func TestInstantsThatALogCannotHold(t *testing.T) {
 		})
 	}
 	// A denial needs no scores, so it is valid anywhere.
-	d, err := Decide(scores{MaxScore - 1}, lastMs, 0, []Quota{{Limit: 1, WindowMs: 1000}}, 1)
+	d, err := Decide(scores{MaxScore - 1}, lastMs, 0, []Quota{per(1, 1000)}, 1)
 	require.NoError(t, err)
 	require.EqualValues(t, 1000, d.RetryAfterMs)
 }
@@ -147,7 +147,7 @@ func TestNothingOverflows(t *testing.T) {
 				for _, limit := range ends {
 					for _, windowMs := range ends {
 						for _, cost := range ends {
-							d, err := Decide(log, nowMs, expireAtMs, []Quota{{Limit: limit, WindowMs: windowMs}}, cost)
+							d, err := Decide(log, nowMs, expireAtMs, []Quota{per(limit, windowMs)}, cost)
 							if err != nil {
 								if d != (Decision{}) {
 									require.Zero(t, d)
@@ -231,7 +231,7 @@ func TestNoQuotaPanics(t *testing.T) {
 func TestDecideDoesNotMutate(t *testing.T) {
 	held := scores{startMs * entriesPerMs, startMs*entriesPerMs + 1, startMs*entriesPerMs + 2}
 	before := slices.Clone(held)
-	quotas := []Quota{{Limit: 5, WindowMs: 1000}, {Limit: 9, WindowMs: 50}}
+	quotas := []Quota{per(5, 1000), per(9, 50)}
 	for cost := range int64(8) {
 		for step := range int64(50) {
 			_, err := Decide(held, startMs+step*40, startMs+2000, quotas, cost)
@@ -239,7 +239,7 @@ func TestDecideDoesNotMutate(t *testing.T) {
 		}
 	}
 	require.Equal(t, before, held)
-	require.Equal(t, []Quota{{Limit: 5, WindowMs: 1000}, {Limit: 9, WindowMs: 50}}, quotas)
+	require.Equal(t, []Quota{per(5, 1000), per(9, 50)}, quotas)
 }
 
 func TestDecideDoesNotAllocate(t *testing.T) {
@@ -248,7 +248,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 		held = append(held, (startMs+i)*entriesPerMs)
 	}
 	var log Log = held
-	quotas := []Quota{{Limit: 1000, WindowMs: 500}, {Limit: 1000, WindowMs: 60_000}, {Limit: 2000, WindowMs: 600_000}}
+	quotas := []Quota{per(1000, 500), per(1000, 60_000), per(2000, 600_000)}
 	for name, cost := range map[string]int64{"peek": 0, "denied": 1500, "never": 5000} {
 		require.Zero(t,
 			testing.AllocsPerRun(100, func() { _, _ = Decide(log, startMs+1100, 0, quotas, cost) }), name)

@@ -36,7 +36,7 @@ func TestExplainIsBounded(t *testing.T) {
 		var x Explanation
 		allocs := testing.AllocsPerRun(10, func() {
 			reads[i] = 0
-			x = Explain(Units{regular{n, &reads[i]}}, lineMs+n-1, 0, Quota{Limit: n, WindowMs: n}, 3)
+			x = Explain(Units{regular{n, &reads[i]}}, lineMs+n-1, 0, per(n, n), 3)
 		})
 		require.LessOrEqual(t, allocs, 3.0)
 		require.Equal(t, []int64{n, 0, 1, 3}, []int64{x.Used, x.Remaining, x.Fits, x.CostFits})
@@ -55,7 +55,7 @@ func TestExplainIsBounded(t *testing.T) {
 // TestExplainAtTheEnds: nothing overflows at the ends of the arguments.
 func TestExplainAtTheEnds(t *testing.T) {
 	const last = MaxScore/entriesPerMs - 1
-	widest := Quota{Limit: 1<<63 - 1, WindowMs: MaxWindowMs - 1}
+	widest := per(1<<63-1, MaxWindowMs-1)
 	for _, s := range []Subject{
 		Units{},
 		Units{scores{MinScore, MaxScore - 1}},

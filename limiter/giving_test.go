@@ -101,7 +101,7 @@ func (k *givingKey) take(nowMs int64, q Quota, units int64) Taking {
 func (k *givingKey) apply(nowMs int64, d *Decision) Taking {
 	k.s.Apply(nowMs, d)
 	k.expireAtMs = d.ExpireAtMs
-	return Taking{Quota{Limit: d.Limit, WindowMs: d.WindowMs}, d.Units, d.Place()}
+	return Taking{per(d.Limit, d.WindowMs), d.Units, d.Place()}
 }
 
 // room returns what a key has left for a quota.
@@ -250,11 +250,11 @@ func (g *giving) move() {
 // newGiving returns a history to play.
 func newGiving(kind *givingKind, fault givingFault, seed uint64) *giving {
 	rng := rand.New(rand.NewPCG(seed, 11))
-	q := Quota{Limit: 1 + rng.Int64N(20), WindowMs: []int64{5, 100, 1000, 60_000}[rng.IntN(4)]}
+	q := per(1+rng.Int64N(20), []int64{5, 100, 1000, 60_000}[rng.IntN(4)])
 	g := &giving{newGivingKey(kind, q), fault, rng, []Quota{q}, startMs, nil, 0}
 	if kind.mixed {
 		g.quotas = append(g.quotas,
-			Quota{Limit: 1 + rng.Int64N(20), WindowMs: 3 * q.WindowMs}, Quota{Limit: q.Limit, WindowMs: q.WindowMs/2 + 1})
+			per(1+rng.Int64N(20), 3*q.WindowMs), per(q.Limit, q.WindowMs/2+1))
 	}
 	return g
 }

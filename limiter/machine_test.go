@@ -142,7 +142,7 @@ const (
 
 func newHistory(seed uint64, m machine) *history {
 	h := &history{m: m, rng: rand.New(rand.NewPCG(seed, 7)), nowMs: startMs}
-	h.q = Quota{Limit: 1 + h.rng.Int64N(20), WindowMs: []int64{1, 7, 100, 1000, 60_000}[h.rng.IntN(5)]}
+	h.q = per(1+h.rng.Int64N(20), []int64{1, 7, 100, 1000, 60_000}[h.rng.IntN(5)])
 	h.q.Limit = min(h.q.Limit, h.q.WindowMs*entriesPerMs)
 	return h
 }
@@ -238,14 +238,14 @@ func TestDecisionsAreExact(t *testing.T) {
 						require.Equal(t, d.Remaining, later(d.NextAfterMs-1, ask).Remaining, at)
 					}
 					// A limit of 0 denies, whatever the state, and says when that is gone.
-					none := m.copyOf().decide(h.nowMs, Quota{Limit: 0, WindowMs: h.q.WindowMs}, call)
+					none := m.copyOf().decide(h.nowMs, per(0, h.q.WindowMs), call)
 					require.Equal(t, Decision{
 						RetryAfterMs: -1, ResetAfterMs: d.ResetAfterMs, Used: none.Used,
 						WindowMs: h.q.WindowMs,
 					}, none, at)
 					require.Equal(t, d.Used > 0, none.Used > 0, at)
 					// The new limit admits as many as it leaves, and not one more.
-					limit := Quota{Limit: 1 + h.rng.Int64N(2*h.q.Limit), WindowMs: h.q.WindowMs}
+					limit := per(1+h.rng.Int64N(2*h.q.Limit), h.q.WindowMs)
 					fits := max(0, limit.Limit-d.Used)
 					if _, gcra := m.(*stateMachine[GCRA, *GCRA]); !gcra &&
 						limit.Limit <= limit.WindowMs*entriesPerMs {

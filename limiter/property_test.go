@@ -37,7 +37,7 @@ func newPlan(choices rand.Source) *plan {
 		if p.rng.IntN(12) == 0 {
 			l = 0
 		}
-		p.pool = append(p.pool, Quota{Limit: l, WindowMs: w})
+		p.pool = append(p.pool, per(l, w))
 		p.mostStep = max(p.mostStep, w)
 	}
 	p.back, p.several = p.rng.IntN(2) == 0, p.rng.IntN(2) == 0
@@ -340,7 +340,7 @@ func checkWaits(
 func TestIsTheIdealSlidingWindow(t *testing.T) {
 	for seed := range uint64(race.Fewer(100)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		q := Quota{Limit: 1 + rng.Int64N(900)<<rng.IntN(40), WindowMs: []int64{1, 10, 100, 1000}[rng.IntN(4)]}
+		q := per(1+rng.Int64N(900)<<rng.IntN(40), []int64{1, 10, 100, 1000}[rng.IntN(4)])
 		w := &world{decide: Decide}
 		var admitted []admission
 		nowMs := int64(1_700_000_000_000)
@@ -369,7 +369,7 @@ func TestIsTheIdealSlidingWindow(t *testing.T) {
 // than keep leave with the next admitted call.
 func TestHeldIsBounded(t *testing.T) {
 	w := &world{decide: Decide}
-	q := []Quota{{Limit: 10, WindowMs: 1000}}
+	q := []Quota{per(10, 1000)}
 	nowMs := int64(1_700_000_000_000)
 	for range 10_000 {
 		nowMs += 137

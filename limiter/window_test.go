@@ -91,7 +91,7 @@ func FuzzParseWindow(f *testing.F) {
 }
 
 func TestValidate(t *testing.T) {
-	ok := Quota{Limit: 10, WindowMs: 1000}
+	ok := per(10, 1000)
 	for _, c := range []struct {
 		name   string
 		quotas []Quota
@@ -101,23 +101,23 @@ func TestValidate(t *testing.T) {
 		{"plain", []Quota{ok}, 1, nil},
 		{"cost 0", []Quota{ok}, 0, nil},
 		{"cost above the limit is a denial, not an error", []Quota{ok}, 11, nil},
-		{"the largest cost", []Quota{{Limit: MaxUnits, WindowMs: 60_000}}, MaxUnits, nil},
-		{"more, never admitted", []Quota{{Limit: MaxUnits, WindowMs: 60_000}}, math.MaxInt64, nil},
+		{"the largest cost", []Quota{per(MaxUnits, 60_000)}, MaxUnits, nil},
+		{"more, never admitted", []Quota{per(MaxUnits, 60_000)}, math.MaxInt64, nil},
 		{"negative cost", []Quota{ok}, -1, ErrCostNegative},
 		{"least cost", []Quota{ok}, math.MinInt64, ErrCostNegative},
 		{"no quota", nil, 1, ErrNoQuota},
-		{"limit 0", []Quota{{Limit: 0, WindowMs: 1000}}, 1, nil},
-		{"limit below", []Quota{{Limit: math.MinInt64, WindowMs: 1000}}, 1, ErrLimit},
-		{"window 0", []Quota{{Limit: 1, WindowMs: 0}}, 1, ErrWindowShort},
-		{"window below", []Quota{{Limit: 1, WindowMs: math.MinInt64}}, 1, ErrWindowShort},
-		{"the longest window", []Quota{{Limit: 1, WindowMs: MaxWindowMs - 1}}, 1, nil},
-		{"a hundred years", []Quota{{Limit: 1, WindowMs: MaxWindowMs}}, 1, ErrWindowLong},
-		{"window without end", []Quota{{Limit: 1, WindowMs: math.MaxInt64}}, 1, ErrWindowLong},
-		{"the most units", []Quota{{Limit: MaxUnits, WindowMs: 1}}, 1, nil},
-		{"more than the most", []Quota{{Limit: MaxUnits + 1, WindowMs: 60_000}}, 1, ErrLimitLarge},
-		{"limit without end", []Quota{{Limit: math.MaxInt64, WindowMs: 60_000}}, 1, ErrLimitLarge},
-		{"the second quota", []Quota{ok, {Limit: MaxUnits + 1, WindowMs: 5}}, 1, ErrLimitLarge},
-		{"the first fault", []Quota{{Limit: -1, WindowMs: 0}, {Limit: MaxUnits + 1, WindowMs: 5}}, -1, ErrLimit},
+		{"limit 0", []Quota{per(0, 1000)}, 1, nil},
+		{"limit below", []Quota{per(math.MinInt64, 1000)}, 1, ErrLimit},
+		{"window 0", []Quota{per(1, 0)}, 1, ErrWindowShort},
+		{"window below", []Quota{per(1, math.MinInt64)}, 1, ErrWindowShort},
+		{"the longest window", []Quota{per(1, MaxWindowMs-1)}, 1, nil},
+		{"a hundred years", []Quota{per(1, MaxWindowMs)}, 1, ErrWindowLong},
+		{"window without end", []Quota{per(1, math.MaxInt64)}, 1, ErrWindowLong},
+		{"the most units", []Quota{per(MaxUnits, 1)}, 1, nil},
+		{"more than the most", []Quota{per(MaxUnits+1, 60_000)}, 1, ErrLimitLarge},
+		{"limit without end", []Quota{per(math.MaxInt64, 60_000)}, 1, ErrLimitLarge},
+		{"the second quota", []Quota{ok, per(MaxUnits+1, 5)}, 1, ErrLimitLarge},
+		{"the first fault", []Quota{per(-1, 0), per(MaxUnits+1, 5)}, -1, ErrLimit},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.ErrorIs(t, Validate(c.quotas, Call{Cost: c.cost}), c.want)

@@ -184,3 +184,6 @@ func (o *oracle) firstCovering(windowMs int64) int {
 	}
 	panic("the call itself names it")
 }
+
+// per returns the quota of so many units in ms milliseconds.
+func per(limit, ms int64) Quota { return Quota{Limit: limit, WindowMs: ms} }

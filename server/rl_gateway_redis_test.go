@@ -97,7 +97,7 @@ func runOverRedis(
 			p := &rlRun{
 				t: t, srv: gateway, wire: connect(t, gateway), other: connect(t, gateway), setClock: setClock,
 			}
-			if strings.HasPrefix(path.name, "MULTI") { // elsewhere a call moves to the upstream's slice of a calendar
+			if strings.HasPrefix(path.name, "MULTI") { // otherwise calls move to the upstream's slices
 				gateway.Engine().Clock().Freeze()
 				p.setClock = func(nowMs int64) error {
 					_ = gateway.Engine().Clock().Set(nowMs)

@@ -88,7 +88,8 @@ func (w *Waiter) Shards() ShardSet { return w.shards }
 func (w *Waiter) Claim() bool { return w.claimed.CompareAndSwap(false, true) }
 
 // Wait appends w to the queues of those that wait for keys to exist. If target is not nil, serving w will
-// change target too; its shard must be held as well. Wait or WaitForChange may be called once for each waiter.
+// change target too; its shard must be held as well. Wait or WaitForChange may be called once for each
+// waiter.
 func (db *DB) Wait(w *Waiter, keys [][]byte, target []byte) {
 	db.enqueue(w, keys)
 	if target != nil {
@@ -275,7 +276,8 @@ func (ws *waiting) addReady(shard int, wk waitKey) {
 func (s *Store) signalSwapped(id int) {
 	for i := range s.waiting.queues {
 		for wk := range s.waiting.queues[i] {
-			if wk.db == id && wk.want == Existence && s.dbs[id].shards[i].keys.GetString(dict.HashString(wk.key), wk.key) != nil {
+			if wk.db == id && wk.want == Existence &&
+				s.dbs[id].shards[i].keys.GetString(dict.HashString(wk.key), wk.key) != nil {
 				s.waiting.addReady(i, wk)
 			}
 		}

@@ -10,7 +10,8 @@ import (
 
 var rlAllowRows = []commands.Command{
 	{
-		Name: "rl.allow", Arity: -4, Flags: commands.Write | commands.DenyOOM | commands.Fast | commands.WaitsRoom,
+		Name: "rl.allow", Arity: -4,
+		Flags: commands.Write | commands.DenyOOM | commands.Fast | commands.WaitsRoom,
 		Keys:  key("RW access update"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
 		Handler: rlAllow, Reads: allowIsReadOnly,
@@ -21,7 +22,8 @@ var rlAllowRows = []commands.Command{
 		Deviation: "zlimit's own",
 	},
 	{
-		Name: "rl.mallow", Arity: -5, Flags: commands.Write | commands.DenyOOM | commands.Fast | commands.WaitsRoom,
+		Name: "rl.mallow", Arity: -5,
+		Flags: commands.Write | commands.DenyOOM | commands.Fast | commands.WaitsRoom,
 		Keys: []commands.KeySpec{{
 			Flags: "RW access update", First: 1, Step: 3, KeyNum: true, StepIn: mallowStep,
 			Notes: "each key is followed by a limit and a window, or all of them by terms",

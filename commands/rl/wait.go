@@ -21,15 +21,15 @@ var (
 
 // errWaitFull refuses a call beyond rl-max-waiting.
 func errWaitFull(key []byte, most int64) resp.Value {
-	return resp.Error("ERR as many calls wait for key " + commands.Quote(key) + " as rl-max-waiting allows (" +
-		strconv.FormatInt(most, 10) + ")")
+	return resp.Error("ERR as many calls wait for key " + commands.Quote(key) +
+		" as rl-max-waiting allows (" + strconv.FormatInt(most, 10) + ")")
 }
 
 // waits decides whether a call with WAIT waits instead of being answered now. names has its keys as every
 // step-th, which have room for it after retryMs: 0 is now, -1 never. If it reports false the call may change
 // its keys, if they have room; if it reports true the handler returns the refusal.
 func waits(c *commands.Ctx, waitMs, retryMs int64, names [][]byte) (waiting bool, refusal resp.Value) {
-	if c.Room != nil {
+	if c.Waiting != nil {
 		return waitsOn(c, retryMs), resp.None
 	}
 	if c.Mode.Is(commands.InScript) {
@@ -59,10 +59,9 @@ func waits(c *commands.Ctx, waitMs, retryMs int64, names [][]byte) (waiting bool
 
 // waitsOn is waits for a call that is called again.
 func waitsOn(c *commands.Ctx, retryMs int64) bool {
-	room := c.Room.Room
+	room := c.Waiting.Room
 	if retryMs > 0 && !room.IsOver(c.NowMs) {
 		room.DueMs = later(c.NowMs, retryMs)
-		c.Waiting = c.Room
 		return true
 	}
 	return !room.Claim()
@@ -77,10 +76,10 @@ func later(nowMs, ms int64) int64 {
 
 // waitedMs returns for how long the call has waited.
 func waitedMs(c *commands.Ctx) int64 {
-	if c.Room == nil {
+	if c.Waiting == nil {
 		return 0
 	}
-	return max(0, c.NowMs-c.Room.Room.SinceMs)
+	return max(0, c.NowMs-c.Waiting.Room.SinceMs)
 }
 
 // waited appends to the reply of a call with WAIT for how long it has waited.
