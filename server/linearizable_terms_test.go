@@ -31,6 +31,8 @@ type linTermsCall struct {
 	id      int
 	terms   []linTerm
 	actuals []int
+	waitMs  int // of a call with WAIT
+	from    int // how many steps had ended when it began
 	line    []string
 }
 
@@ -85,9 +87,9 @@ func (c *linTermsCall) peeks() bool {
 }
 
 // linPeek is the arguments of the peek in Lua, of linPeekTerms.
-const linPeek = "'RL.MALLOW', 5, 'a', 'b', 'c', 's', 't', 'TERM', 100000, 1000, 'TERM', 100000, 1000, " +
-	"'TERM', 100000, 1000, 'ALGO', 'FIXED', 'TERM', 'SLOTS', 100, 'LEASE', 1000, 'TERM', 'SLOTS', 100, " +
-	"'LEASE', 1000, 'PEEK', 'FULL', 'ID', 'peek'"
+const linPeek = "'RL.MALLOW', 5, 'a', 'b', 'c', 's', 't', 'TERM', 100000, 1200, 'TERM', 100000, 1200, " +
+	"'TERM', 100000, 1200, 'ALGO', 'FIXED', 'TERM', 'SLOTS', 100, 'LEASE', 1200, 'TERM', 'SLOTS', 100, " +
+	"'LEASE', 1200, 'PEEK', 'FULL', 'ID', 'peek'"
 
 var linPeekTerms = []linTerm{{0, 100_000, 1}, {1, 100_000, 1}, {2, 100_000, 1}, {3, 100, 1}, {4, 100, 1}}
 
@@ -359,9 +361,10 @@ func (p *linSearch) from(s linTermsState) bool {
 			if p.done[i] != '0' || p.ops[i].Call > before {
 				continue
 			}
-			reply, after := p.step(s, p.ops[i].Input.(linTermsCall))
+			c := p.ops[i].Input.(linTermsCall)
+			reply, after := p.step(s, c)
 			switch {
-			case reply != p.ops[i].Output.(string):
+			case !c.answers(&s, reply, p.ops[i].Output.(string)):
 			case after == s:
 				p.done[i], again = '1', true
 			default:

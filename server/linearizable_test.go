@@ -22,9 +22,9 @@ import (
 // step.
 
 const (
-	linWindowMs = 1000
+	linWindowMs = 3 * linStepMs // so that room comes when a step ends
 	linStepMs   = 400
-	linSteps    = 12 // at most in one history
+	linSteps    = 20 // at most in one history
 )
 
 // linCall is one command. Without keys it moves the clock by one step.
