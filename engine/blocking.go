@@ -175,12 +175,15 @@ func (s *Session) block(w *commands.Wait, args [][]byte) {
 	b.awaited, s.work.req.awaited = s.work.req.awaited, nil
 	b.waiter.Owner = b
 	b.call = s.work.calls.suspend(args)
+	if w.Room != nil {
+		b.waitForRoom(args)
+	}
 	b.show()
 	switch {
 	case b.awaited != nil:
 		go b.await()
 	case w.Room != nil:
-		s.engine.locks.waits.enter(b, args)
+		s.engine.locks.waits.enter(b)
 	default:
 		s.work.ctx.DB.Wait(&b.waiter, w.Keys, w.Target)
 	}

@@ -182,11 +182,18 @@ func (b *Blocked) measured(serve func() resp.Value) resp.Value {
 	e := b.session.engine
 	startUs := e.clock.MonotonicUs()
 	reply := serve()
-	us := e.clock.MonotonicUs() - startUs
-	e.slow.event(latency.Unblocking, us)
+	b.ranAgain(e.clock.MonotonicUs() - startUs)
+	return reply
+}
+
+// ranAgain adds what it took to serve the wait, which the caller has claimed.
+func (b *Blocked) ranAgain(us int64) {
+	if b.call == nil {
+		return
+	}
+	b.session.engine.slow.event(latency.Unblocking, us)
 	b.call.ranUs += us
 	b.log(b.call.ranUs)
-	return reply
 }
 
 // logRun logs a call that is computed beside its session, such as SAVE, when that has

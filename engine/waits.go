@@ -20,10 +20,14 @@ import (
 // these shards; who ends the wait without them, such as a client that hangs up, claims it and calls left.
 type roomWait struct {
 	args [][]byte
-	db   int
 	over atomic.Bool // CLIENT UNBLOCK has ended its time
 
-	claimed bool // by its own call; belongs to the holder of the shards
+	// The fields up to mu belong to the holder of the shards. The session may go on meanwhile, if something
+	// else has ended the wait: so its command has a context of its own.
+	ctx     commands.Ctx
+	env     commands.Env
+	ranUs   int64
+	claimed bool // by its own call
 
 	// Protected by waits.mu:
 	dueMs int64 // when to look at it again
@@ -57,16 +61,23 @@ func (w *waits) init(e *Engine) {
 	w.firstMs.Store(noInstant)
 }
 
-// enter makes a blocked session wait for room. The shards of its keys are locked.
-func (w *waits) enter(b *Blocked, args [][]byte) {
-	s := b.session
-	c := &s.work.ctx
-	r := &roomWait{args: cloneArgs(args), db: c.DBIndex}
-	b.room = r
+// waitForRoom makes b, which nobody has seen yet, a wait for room.
+func (b *Blocked) waitForRoom(args [][]byte) {
+	c := &b.session.work.ctx
+	r := &roomWait{args: cloneArgs(args), at: notWaiting}
+	r.ctx.Env, r.env.Caller, r.env.Guard = &r.env, b.session, c.Env.Guard
+	r.ctx.DBIndex, r.ctx.Proto, r.ctx.Mode = c.DBIndex, c.Proto, c.Mode|commands.Final
 	b.wait.Room.Claim = func() bool {
 		r.claimed = b.waiter.Claim()
 		return r.claimed
 	}
+	b.room = r
+}
+
+// enter makes a blocked session wait for room. The shards of its keys are locked.
+func (w *waits) enter(b *Blocked) {
+	s, r := b.session, b.room
+	c := &s.work.ctx
 	c.DB.WaitForChange(&b.waiter, b.wait.Keys)
 	s.shown.countNames()
 	w.mu.Lock()
@@ -326,32 +337,30 @@ func (k keyspace) look(b *Blocked) {
 	}
 }
 
-// callAgain calls the handler of a call that waits. The session of the call does nothing meanwhile, so its
-// Ctx can be used, but for what is counted, which it may be flushing.
+// callAgain calls the handler of a call that waits.
 func (k keyspace) callAgain(b *Blocked) {
-	s := k.session
-	e, c := s.engine, &s.work.ctx
-	own := &b.session.work.ctx
-	kept, limits, mode := own.Settings, own.Env.Limits, own.Mode
-	own.Settings, own.Env.Limits = c.Settings, s.work.env.Limits
-	own.Mode.Set(commands.Final, true)
-	own.DB, own.NowMs, own.NowUs, own.Store = e.store.DB(b.room.db), c.NowMs, c.NowUs, c.Store
-	own.Reset()
+	s, r := k.session, b.room
+	e, c, own := s.engine, &s.work.ctx, &b.room.ctx
+	r.env.Limits = s.work.env.Limits
+	own.Settings, own.NowMs, own.NowUs = c.Settings, c.NowMs, c.NowUs
+	own.Store, own.DB = c.Store, e.store.DB(own.DBIndex)
 	own.Outcome = commands.Outcome{Waiting: b.wait}
-	own.Call(b.cmd, b.room.args)
+	own.Reset()
+	own.Call(b.cmd, r.args)
 	for _, key := range b.wait.Keys {
 		e.preserveFor(b.wait, own.DB, key)
 	}
 	k.recordFor(own)
-	reply := b.measured(func() resp.Value { return b.again(own) })
-	s.work.rec.invalidateServed(b.session, store.ReadyKey{DB: b.room.db, Key: string(b.wait.Keys[0])})
-	own.Env.Record(nil)
-	own.Settings, own.Env.Limits, own.Mode, own.Waiting = kept, limits, mode, nil
+	reply, panicked := b.again()
+	s.work.rec.invalidateServed(b.session, store.ReadyKey{DB: own.DBIndex, Key: string(b.wait.Keys[0])})
+	r.env.Record(nil)
+	own.Waiting = nil
 	switch {
 	case reply.Kind() == resp.KindNone && !b.waiter.Claimed():
 		e.locks.waits.lookAt(b, e.locks.waits.nextLook(b))
-	case b.room.claimed || reply.IsError() && b.waiter.Claim():
-		b.reply = reply
+	case r.claimed || reply.IsError() && b.waiter.Claim():
+		b.reply, b.last = reply, panicked
+		b.ranAgain(r.ranUs)
 		e.locks.waits.leave(b)
 		s.work.req.served = append(s.work.req.served, b)
 	default: // it was ended meanwhile
@@ -360,15 +369,21 @@ func (k keyspace) callAgain(b *Blocked) {
 }
 
 // again runs the handler. A panic ends the client only.
-func (b *Blocked) again(own *commands.Ctx) (reply resp.Value) {
+func (b *Blocked) again() (reply resp.Value, panicked bool) {
+	s, own := b.session, &b.room.ctx
 	defer func() {
 		if p := recover(); p != nil {
-			s := b.session
 			s.logPanic(p)
-			reply, b.last = errPanicked, true
+			reply, panicked = errPanicked, true
 		}
 	}()
-	return b.cmd.Handler(own)
+	if b.call == nil {
+		return b.cmd.Handler(own), false
+	}
+	startUs := s.engine.clock.MonotonicUs()
+	reply = b.cmd.Handler(own)
+	b.room.ranUs += s.engine.clock.MonotonicUs() - startUs
+	return reply, false
 }
 
 // waitBytes is what a call that waits takes, without the bytes of its arguments.
