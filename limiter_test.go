@@ -340,6 +340,45 @@ func TestBlockedDo(t *testing.T) {
 	}
 }
 
+// A call with WAIT waits in the order of arrival, until there is room, ctx is done or the Limiter is closed.
+func TestWaitForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := zlimit.New(zlimit.Options{})
+		defer l.Close()
+		start := time.Now()
+		replies := make(chan string)
+		wait := func(ctx context.Context, name string) {
+			go func() {
+				reply, err := l.Do(ctx, "RL.ALLOW", "k", 1, time.Second, "WAIT", time.Hour)
+				replies <- fmt.Sprint(name, " ", reply, " ", err, " ", time.Since(start))
+			}()
+			synctest.Wait()
+		}
+		waiting := func() (n string) {
+			info, err := l.Do(t.Context(), "INFO", "clients")
+			require.NoError(t, err)
+			_, n, _ = strings.Cut(info.(string), "rl_waiting_calls:")
+			n, _, _ = strings.Cut(n, "\r")
+			return n
+		}
+		impatient, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		wait(t.Context(), "a")
+		require.Equal(t, "a [1 1 0 0 1000 0] <nil> 0s", <-replies)
+		wait(t.Context(), "b")
+		wait(impatient, "c")
+		wait(t.Context(), "d")
+		wait(t.Context(), "e")
+		require.Equal(t, "4", waiting())
+		require.Equal(t, "b [1 1 0 0 1000 1000] <nil> 1s", <-replies)
+		require.Equal(t, "c <nil> context deadline exceeded 1.5s", <-replies)
+		require.Equal(t, "d [1 1 0 0 1000 2000] <nil> 2s", <-replies)
+		require.Equal(t, "1", waiting())
+		require.NoError(t, l.Close())
+		require.Equal(t, "e <nil> zlimit: closed 2s", <-replies)
+	})
+}
+
 // Calls during Close succeed or return ErrClosed, and no goroutine remains.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // fails if a goroutine remains

@@ -48,6 +48,27 @@ func TestExampleBubble(t *testing.T) {
 	})
 }
 
+// TestExampleWaiting tests calls that wait for room, in a bubble, where synctest.Wait returns once they do.
+func TestExampleWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := zlimittest.RunT(t)
+		srv.Freeze()
+		srv.Do("RL.ALLOW", "user:42", 1, "1m")
+		wait := func() (reply chan any) {
+			reply = make(chan any, 1)
+			go func() { reply <- srv.Do("RL.ALLOW", "user:42", 1, "1m", "WAIT", "90s") }()
+			synctest.Wait()
+			return reply
+		}
+		first, second := wait(), wait()
+		srv.Advance(time.Hour) // halts whenever a unit leaves its window, and when a wait is over
+		if got := fmt.Sprint(<-first, <-second); got != "[1 1 0 0 60000 60000] [0 1 0 30000 30000 90000]" {
+			t.Error("the replies are", got)
+		}
+		srv.Key("user:42").RequireAbsent()
+	})
+}
+
 // Without a test around it, a server is started and closed by hand.
 func Example() {
 	srv, err := zlimittest.Start(zlimittest.Options{Frozen: true})
