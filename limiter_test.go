@@ -346,7 +346,7 @@ func TestWaitForRoom(t *testing.T) {
 		l := zlimit.New(zlimit.Options{})
 		defer l.Close()
 		start := time.Now()
-		replies := make(chan string)
+		replies := make(chan string, 5)
 		wait := func(ctx context.Context, name string) {
 			go func() {
 				reply, err := l.Do(ctx, "RL.ALLOW", "k", 1, time.Second, "WAIT", time.Hour)

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
+	"sync"
+	"time"
 )
 
 // crowdIdle is how many connections of the rows crowd-* have nothing to do.
@@ -27,6 +30,11 @@ func crowdRows() []row {
 		})
 	}
 	return rows
+}
+
+// queueRow is 1,000 callers at 10 keys.
+func queueRow() row {
+	return row{name: "waiting", about: "1,000 callers that WAIT against polling at retry_after", measure: queued}
 }
 
 // connectionRows are calls that wait for their replies, over few connections and over many.
@@ -103,4 +111,178 @@ func (s *serverProcess) idlers(n int) (conns []net.Conn, bytes float64, err erro
 	}
 	after, err := readProcess(s.pid)
 	return slices.Clip(conns), float64(after.rss-before.rss) / float64(n), err
+}
+
+// The row waiting compares callers that wait in the server with callers that poll: as many of each, at keys
+// with the same limit, one kind after the other.
+const (
+	queueCallers  = 1000
+	queueKeys     = 10
+	queueLimit    = 20
+	queueWindowMs = 50
+)
+
+// A caller asks for admissions, one after the other.
+type caller struct {
+	conn   net.Conn
+	in     *bufio.Reader
+	key    int
+	waited []float64 // for each admission, in milliseconds
+}
+
+// admitted returns when a call was admitted: with WAIT its reply says so, otherwise it is made again after
+// the time that a denial says.
+func (c *caller) admitted(waits bool) error {
+	line := fmt.Sprintf("RL.ALLOW queue:%d %d %d", c.key, queueLimit, queueWindowMs)
+	if waits {
+		line += " WAIT 1h"
+	}
+	began := time.Now()
+	for {
+		if _, err := fmt.Fprintf(c.conn, "%s\r\n", line); err != nil {
+			return err
+		}
+		reply, err := readNumbers(c.in)
+		switch {
+		case err != nil:
+			return err
+		case len(reply) < 5:
+			return fmt.Errorf("%w: %s was answered with %v", errVerdicts, line, reply)
+		case reply[0] == 1:
+			c.waited = append(c.waited, ms(time.Since(began)))
+			return nil
+		}
+		time.Sleep(time.Duration(reply[3]) * time.Millisecond)
+	}
+}
+
+// readNumbers reads an array of integers.
+func readNumbers(in *bufio.Reader) (numbers []int64, err error) {
+	head, err := in.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	var n int
+	if _, err := fmt.Sscanf(head, "*%d", &n); err != nil {
+		return nil, fmt.Errorf("%w: %q is no array", errVerdicts, head)
+	}
+	for range n {
+		text, err := readText(in)
+		if err != nil {
+			return nil, err
+		}
+		number, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, number)
+	}
+	return numbers, nil
+}
+
+// A queueRound is what one round of callers says: what the server took for an admission, in microseconds, how
+// long callers waited for one, in milliseconds, and how evenly admissions were shared.
+type queueRound struct{ cpuUs, p50, p99, fairness float64 }
+
+func (s *serverProcess) queueRound(waits bool, length time.Duration) (q queueRound, err error) {
+	if _, err := s.ask("FLUSHALL"); err != nil {
+		return q, err
+	}
+	var all sync.WaitGroup
+	callers := make([]*caller, queueCallers)
+	for i := range callers {
+		conn, err := net.DialTimeout("tcp", s.address, ioTimeout)
+		if err != nil {
+			return q, err
+		}
+		defer conn.Close()
+		callers[i] = &caller{conn: conn, in: bufio.NewReaderSize(conn, 512), key: i % queueKeys}
+	}
+	before, err := readProcess(s.pid)
+	if err != nil {
+		return q, err
+	}
+	end := time.Now().Add(length)
+	failed := make(chan error, queueCallers)
+	for _, c := range callers {
+		_ = c.conn.SetDeadline(end.Add(ioTimeout))
+		all.Go(func() {
+			for time.Now().Before(end) {
+				if err := c.admitted(waits); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	after, err := readProcess(s.pid)
+	close(failed)
+	if err := errors.Join(err, <-failed); err != nil {
+		return q, err
+	}
+	var times []float64
+	var squares float64
+	for _, c := range callers {
+		times = append(times, c.waited...)
+		squares += float64(len(c.waited) * len(c.waited))
+	}
+	slices.Sort(times)
+	n := float64(len(times))
+	return queueRound{
+		cpuUs: float64((after.cpu - before.cpu).Microseconds()) / n,
+		p50:   times[len(times)/2], p99: times[len(times)*99/100],
+		fairness: n * n / (queueCallers * squares), // Jain's index: 1 if all have the same
+	}, nil
+}
+
+// queued compares callers that wait with callers that poll, at one server, in turns.
+func queued(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	s, err := b.start(ctx, contender{program: ourServer})
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	var rounds [2][]queueRound // with WAIT, and by polling
+	for range b.rounds {
+		for _, i := range b.shuffle.Perm(2) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			q, err := s.queueRound(i == 0, 2*b.length)
+			if err != nil {
+				return nil, err
+			}
+			say("%s: %.2f us an admission, p50 %.1f ms, p99 %.1f ms, fairness %.3f",
+				[]string{"WAIT", "polling"}[i], q.cpuUs, q.p50, q.p99, q.fairness)
+			rounds[i] = append(rounds[i], q)
+		}
+	}
+	var results []result
+	for _, f := range []struct {
+		name, about, unit string
+		of                func(q queueRound) float64
+		higher            bool // is better
+	}{
+		{"cpu", "the server's processor time for an admission", "us",
+			func(q queueRound) float64 { return q.cpuUs }, false},
+		{"p50", "the median from call to admission", "ms", func(q queueRound) float64 { return q.p50 }, false},
+		{"p99", "p99 from call to admission", "ms", func(q queueRound) float64 { return q.p99 }, false},
+		{"fairness", "Jain's index of admissions by caller", "of 1",
+			func(q queueRound) float64 { return q.fairness }, true},
+	} {
+		var of [2][]float64
+		for i := range rounds {
+			for _, q := range rounds[i] {
+				of[i] = append(of[i], f.of(q))
+			}
+		}
+		res := lower(r.name+"-"+f.name, f.about+" of "+r.about, f.unit, 0,
+			figure{Name: "WAIT", Value: median(of[0])}, figure{Name: "polling", Value: median(of[1])})
+		if res.Ratio = compare(of[1], of[0]); f.higher {
+			res.Ratio = compare(of[0], of[1])
+		}
+		results = append(results, res)
+	}
+	return results, nil
 }

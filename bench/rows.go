@@ -216,7 +216,7 @@ func rows() []row {
 // or need what is not always installed.
 func namedRows() []row {
 	return slices.Concat(costRows(), termRows(), storageRows(), stallRows(), libraryRows(), crowdRows(),
-		connectionRows(), socketRows())
+		connectionRows(), socketRows(), []row{queueRow()})
 }
 
 // full returns the whole matrix: every workload at every depth, number of connections,

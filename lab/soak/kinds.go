@@ -26,6 +26,7 @@ var kinds = []struct {
 	{"publisher", 1, publisher},
 	{"subscriber", 2, subscriber},
 	{"blocked", 1, blocked},
+	{"waiter", 3, waiter},
 	{"operator", 1, operator},
 	{"leaver", 2, leaver},
 }
@@ -177,6 +178,14 @@ func blocked(w *worker) error {
 	return err
 }
 
+// waiter waits for room in keys that others wait for as well.
+func waiter(w *worker) error {
+	id := strconv.Itoa(w.id)
+	return w.each("RL.ALLOW wait:log 20 20 WAIT 1s",
+		"RL.MALLOW 2 wait:log wait:slots TERM 20 20 TERM SLOTS 2 LEASE 500 ID "+id+" WAIT 50",
+		"RL.RELEASE wait:slots "+id, "RL.ACQUIRE wait:slots 1 LEASE 10 ID "+id+" WAIT 30")
+}
+
 func operator(w *worker) error {
 	hz := []string{"10", "20", "50"}[w.round%3]
 	if err := w.each("CONFIG SET hz "+hz, "INFO everything", "CLIENT LIST", "CONFIG GET *",
@@ -196,9 +205,11 @@ func operator(w *worker) error {
 
 // leaver hangs up in the middle of something.
 func leaver(w *worker) error {
-	switch w.round % 4 {
+	switch w.round % 5 {
 	case 0:
 		return w.each("MULTI", "SET left 1")
+	case 4:
+		return w.reconnect(abuse.Command("RL.ALLOW", "wait:never", "1", "1h", "WAIT", "1h"))
 	case 1:
 		return w.reconnect(abuse.Command("BLPOP", "never", "0"))
 	case 2:
