@@ -60,9 +60,6 @@ func (b *Blocked) Over() bool { return b.done.Load() }
 func (s *Session) Resume() resp.Value {
 	b := s.shown.blocked.Load()
 	b.leaveQueues(false)
-	if b.room != nil {
-		s.shown.countNames()
-	}
 	if b.postponed != nil {
 		return b.runPostponed()
 	}
@@ -257,6 +254,7 @@ func (b *Blocked) leaveQueues(served bool) {
 			st.Unlock(shards)
 		}
 		s.shown.blocked.Store(nil)
+		s.shown.countNames()
 		s.engine.locks.waits.left(b)
 		return
 	case served:

@@ -251,11 +251,7 @@ func (w *waits) first(nowMs int64) (b *Blocked, shards store.ShardSet) {
 func (w *waits) take(shards store.ShardSet, nowMs int64) (due []*Blocked) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, b := range w.queue {
-		if b.room.dueMs <= nowMs && b.waiter.Shards()&^shards == 0 {
-			due = append(due, b)
-		}
-	}
+	due = w.queue.appendDue(nil, 0, shards, nowMs)
 	slices.SortFunc(due, func(a, b *Blocked) int {
 		return cmp.Or(cmp.Compare(a.room.dueMs, b.room.dueMs), cmp.Compare(a.room.seq, b.room.seq))
 	})
@@ -404,6 +400,18 @@ func (b *Blocked) bytes() (n int64) {
 
 // A waitHeap has the calls that wait: the one that is due first, then the one that came first.
 type waitHeap []*Blocked
+
+// appendDue appends the calls at and below index i that are due and whose shards are among some. Below a call
+// that is not due none is.
+func (h waitHeap) appendDue(due []*Blocked, i int, shards store.ShardSet, nowMs int64) []*Blocked {
+	if i >= len(h) || h[i].room.dueMs > nowMs {
+		return due
+	}
+	if h[i].waiter.Shards()&^shards == 0 {
+		due = append(due, h[i])
+	}
+	return h.appendDue(h.appendDue(due, 2*i+1, shards, nowMs), 2*i+2, shards, nowMs)
+}
 
 func (h waitHeap) Len() int { return len(h) }
 

@@ -230,6 +230,27 @@ func TestWaitsCountAsMemory(t *testing.T) {
 	require.Equal(t, before, memory())
 }
 
+// A client that hangs up while it waits takes nothing any more.
+func TestWaitsThatHangUpCountNoMemory(t *testing.T) {
+	e, _ := newEngine(t)
+	other := newSession(t, e)
+	do(other, "RL.ALLOW k 1 1s")
+	clients := func() (line string) {
+		for line = range strings.Lines(do(other, "INFO memory")) {
+			if strings.HasPrefix(line, "mem_clients_normal") {
+				return line
+			}
+		}
+		return line
+	}
+	before := clients()
+	a := e.NewSession(engine.Peer{})
+	do(a, "RL.ALLOW k 1 1s WAIT 10s")
+	require.NotEqual(t, before, clients())
+	a.Close()
+	require.Equal(t, before, clients())
+}
+
 // field returns the value of name=value.
 func field(line, name string) string {
 	_, rest, _ := strings.Cut(line, " "+name+"=")
