@@ -197,9 +197,6 @@ func (s *waitsSoak) run(seed uint64, clients, rounds int) {
 	t := s.t
 	watcher := newWire(s.dial())
 	defer watcher.conn.Close()
-	memory := func() string { return infoField(t, watcher, "mem_clients_normal") }
-	memory() // its own buffers
-	before := memory()
 	var all sync.WaitGroup
 	var ended atomic.Int64
 	failed := make(chan error, clients)
@@ -238,7 +235,6 @@ func (s *waitsSoak) run(seed uint64, clients, rounds int) {
 	for _, field := range []string{"blocked_clients", "clients_in_timeout_table", "total_blocking_keys"} {
 		require.Equal(t, "0", infoField(t, watcher, field), field)
 	}
-	eventually(t, func() bool { return memory() == before }, func() {}, "memory of clients that are gone counts")
 	taken := s.check(watcher) + s.back.Load()
 	require.GreaterOrEqual(t, taken, s.granted.Load(), "a call was granted what it did not take")
 	require.LessOrEqual(t, taken, s.granted.Load()+s.unread.Load(), "units were taken for no call")
