@@ -34,7 +34,8 @@ func crowdRows() []row {
 
 // queueRow is 1,000 callers at 10 keys.
 func queueRow() row {
-	return row{name: "waiting", about: "1,000 callers that WAIT against polling at retry_after", measure: queued}
+	const about = "1,000 callers that WAIT against polling at retry_after"
+	return row{name: "waiting", about: about, measure: queued}
 }
 
 // connectionRows are calls that wait for their replies, over few connections and over many.
@@ -266,7 +267,8 @@ func queued(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	}{
 		{"cpu", "the server's processor time for an admission", "us",
 			func(q queueRound) float64 { return q.cpuUs }, false},
-		{"p50", "the median from call to admission", "ms", func(q queueRound) float64 { return q.p50 }, false},
+		{"p50", "the median from call to admission", "ms",
+			func(q queueRound) float64 { return q.p50 }, false},
 		{"p99", "p99 from call to admission", "ms", func(q queueRound) float64 { return q.p99 }, false},
 		{"fairness", "Jain's index of admissions by caller", "of 1",
 			func(q queueRound) float64 { return q.fairness }, true},

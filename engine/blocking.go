@@ -205,7 +205,7 @@ func (b *Blocked) endOnPanic() {
 		return
 	}
 	s := b.session
-	s.logPanic(p)
+	logPanic(s, p)
 	switch {
 	case b.waiter.Claim():
 		b.last = true
@@ -220,7 +220,7 @@ func (b *Blocked) endOnPanic() {
 }
 
 // logPanic logs what a deferred function has recovered.
-func (s *Session) logPanic(p any) {
+func logPanic(s *Session, p any) {
 	s.engine.options.Log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
 }
 

@@ -369,7 +369,7 @@ func (b *Blocked) again() (reply resp.Value, panicked bool) {
 	s, own := b.session, &b.room.ctx
 	defer func() {
 		if p := recover(); p != nil {
-			s.logPanic(p)
+			logPanic(s, p)
 			reply, panicked = errPanicked, true
 		}
 	}()

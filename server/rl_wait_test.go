@@ -43,7 +43,8 @@ func stepsOf(lines [][2]string) (steps []rlStep) {
 // refuse it and take nothing.
 func TestWaitOnEveryPath(t *testing.T) {
 	const script = "ERR WAIT is not allowed from scripts"
-	const elsewhere = "ERR WAIT is not served here: the keys are upstream, where nothing tells when they change"
+	const elsewhere = "ERR WAIT is not served here: the keys are upstream, where nothing tells when they " +
+		"change"
 	for _, path := range rlPaths {
 		t.Run(path.name, func(t *testing.T) {
 			p := newRun(t)

@@ -60,8 +60,8 @@ func (c *soakClient) waiting() (line string, back []string) {
 	case 1:
 		return fmt.Sprint("RL.ACQUIRE s ", soakLimit, " LEASE 1h ID ", c.name, wait), []string{release}
 	}
-	return fmt.Sprintf("RL.MALLOW 3 s j k TERM SLOTS %d LEASE 1h TERM %[1]d 1h ALGO FIXED TERM %[1]d 1h ID %s%s",
-		soakLimit, c.name, wait), []string{release, "RL.REFUND j 1", "RL.REFUND k 1"}
+	return fmt.Sprintf("RL.MALLOW 3 s j k TERM SLOTS %d LEASE 1h TERM %[1]d 1h ALGO FIXED TERM %[1]d 1h "+
+		"ID %s%s", soakLimit, c.name, wait), []string{release, "RL.REFUND j 1", "RL.REFUND k 1"}
 }
 
 // round waits once. It returns an error if a reply is missing or wrong.
