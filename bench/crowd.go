@@ -153,7 +153,7 @@ func (c *caller) admitted(waits bool) error {
 			c.waited = append(c.waited, ms(time.Since(began)))
 			return nil
 		}
-		time.Sleep(time.Duration(reply[3]) * time.Millisecond)
+		time.Sleep(time.Duration(reply[3]) * time.Millisecond) //nolint:forbidigo // a caller that polls
 	}
 }
 
@@ -265,13 +265,19 @@ func queued(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 		of                func(q queueRound) float64
 		higher            bool // is better
 	}{
-		{"cpu", "the server's processor time for an admission", "us",
-			func(q queueRound) float64 { return q.cpuUs }, false},
-		{"p50", "the median from call to admission", "ms",
-			func(q queueRound) float64 { return q.p50 }, false},
+		{
+			"cpu", "the server's processor time for an admission", "us",
+			func(q queueRound) float64 { return q.cpuUs }, false,
+		},
+		{
+			"p50", "the median from call to admission", "ms",
+			func(q queueRound) float64 { return q.p50 }, false,
+		},
 		{"p99", "p99 from call to admission", "ms", func(q queueRound) float64 { return q.p99 }, false},
-		{"fairness", "Jain's index of admissions by caller", "of 1",
-			func(q queueRound) float64 { return q.fairness }, true},
+		{
+			"fairness", "Jain's index of admissions by caller", "of 1",
+			func(q queueRound) float64 { return q.fairness }, true,
+		},
 	} {
 		var of [2][]float64
 		for i := range rounds {

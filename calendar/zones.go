@@ -14,9 +14,10 @@ import (
 )
 
 // The zones of a release of the IANA database, as lab/zones writes them (make zones): a line with the
-// release, then, compressed by zlib, a line for each name in their order, "name offset length", an empty line,
-// and then the bytes that offsets and lengths are of. They are the second half of files as RFC 9636 describes
-// them, from the header of the 64-bit data on; the first half, of 32 bits, would say the same of less time.
+// release, then, compressed by zlib, a line for each name in their order, "name offset length", an empty
+// line, and then the bytes that offsets and lengths are of. They are the second half of files as RFC 9636
+// describes them, from the header of the 64-bit data on; the first half, of 32 bits, would say the same of
+// less time.
 //
 //go:embed zones.bin
 var packed string

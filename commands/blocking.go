@@ -105,8 +105,8 @@ func parseTimeout(arg []byte) (ms int64, refusal resp.Value) {
 
 // A RoomWait is a command that waits, on the server's clock, until there is room in its keys for what it
 // takes. Package engine calls its handler again, with Ctx.Waiting set, when room may have come: a call is
-// first in the queues of all its keys then. The handler returns resp.None to go on waiting, or calls Claim and,
-// if that is true, changes the keys and returns the reply. When the time is over it may not wait on.
+// first in the queues of all its keys then. The handler returns resp.None to go on waiting, or calls Claim
+// and, if that is true, changes the keys and returns the reply. When the time is over it may not wait on.
 type RoomWait struct {
 	SinceMs int64 // when the command came
 	UntilMs int64 // when its time is over

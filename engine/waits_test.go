@@ -292,7 +292,7 @@ func TestWaitsAreLogged(t *testing.T) {
 		want := contents(w.other)
 		do(w.other, "SELECT 0")
 		h := &hands{}
-		h.us.Store((w.m.nowMs) * 1000)
+		h.us.Store(w.m.nowMs * 1000)
 		s := (&effectsWorld{hands: h}).reload(t, logged(t, log.take()))
 		require.Equal(t, want, contents(s))
 	}

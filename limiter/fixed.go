@@ -2,7 +2,8 @@ package limiter
 
 // The FIXED algorithm has one counter for each slice of time. Slices have the length of
 // the window and are aligned to the epoch, or they are those of a calendar. All units of
-// a slice leave at its end, so a window across a slice border can admit up to twice the limit. Every step is O(1).
+// a slice leave at its end, so a window across a slice border can admit up to twice the
+// limit. Every step is O(1).
 //
 // The state does not record the window of its slice. Units count until the end given to
 // them, whatever window the next call names, and the end only moves forwards. If the

@@ -17,8 +17,10 @@ var atOnce = [][2]string{
 	{"RL.ALLOW b 1 1s WAIT 1s ALGO BUCKETS 10", "[1 1 0 0 1099 0]"},
 	{"RL.ALLOW p 5 1s COST 9 ATMOST WAIT 1s", "[5 5 0 0 1000 0]"},
 	{"RL.MALLOW 2 j b TERM 2 1s TERM 5 1s ALGO BUCKETS 10 COST 4 WAIT 1s", "[2 4 5 0 0 1099 0]"},
-	{"RL.MALLOW 2 j b TERM 2 1s TERM 5 1s ALGO BUCKETS 10 COST 6 WAIT 1s FULL",
-		"[2 [1 2 1 0 1000] [0 5 0 -1 1099] 0]"},
+	{
+		"RL.MALLOW 2 j b TERM 2 1s TERM 5 1s ALGO BUCKETS 10 COST 6 WAIT 1s FULL",
+		"[2 [1 2 1 0 1000] [0 5 0 -1 1099] 0]",
+	},
 	{"RL.MALLOW 1 s TERM SLOTS 0 LEASE 1s ID a WAIT 1s", "[1 0 0 0 -1 0 0]"},
 	{"RL.ACQUIRE s 1 LEASE 1s ID a WAIT 1s", "[1 1 1 1000 0]"},
 	{"RL.ACQUIRE s 1 WAIT 1s ID a LEASE 2s", "[1 1 1 2000 0]"}, // it has the slot

@@ -201,8 +201,10 @@ func (s *waitsSoak) run(seed uint64, clients, rounds int) {
 	var ended atomic.Int64
 	failed := make(chan error, clients)
 	for i := range clients {
-		c := &soakClient{s, fmt.Sprint("c", i), rand.New(rand.NewPCG(seed, uint64(i))), newWire(s.dial()),
-			newWire(s.dial())}
+		c := &soakClient{
+			s, fmt.Sprint("c", i), rand.New(rand.NewPCG(seed, uint64(i))), newWire(s.dial()),
+			newWire(s.dial()),
+		}
 		all.Go(func() {
 			defer ended.Add(1)
 			for range rounds {

@@ -69,8 +69,8 @@ func (l *limits) parse(c *call.Call, cmd *commands.Command, args [][]byte) (*dec
 	return d, nil
 }
 
-// moves makes a decision one of the node's instant, once, if its reply says that the clock there is in another
-// slice of a calendar. It reports whether to send the unit again.
+// moves makes a decision one of the node's instant, once, if its reply says that the clock there is in
+// another slice of a calendar. It reports whether to send the unit again.
 func (x *unit) moves(reply []byte) bool {
 	if x.limit == nil || x.moved {
 		return false

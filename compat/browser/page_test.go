@@ -29,9 +29,12 @@ func TestFiguresEqualInfo(t *testing.T) {
 		b.await(fmt.Sprintf(`%s.children[1].innerText === %q`, figure(row[0]), s.info(row[1])))
 	}
 	for _, row := range [][3]string{
-		{"Allowed per s", "limiter_allowed", " in all"}, {"Denied per s", "limiter_denied", " in all"},
-		{"Clients", "blocked_clients", " blocked"}, {"Keys", "expired_keys", " expired"},
-		{"Evicted keys", "maxmemory_policy", ""}, {"Error replies", "rejected_connections", " clients refused"},
+		{"Allowed per s", "limiter_allowed", " in all"},
+		{"Denied per s", "limiter_denied", " in all"},
+		{"Clients", "blocked_clients", " blocked"},
+		{"Keys", "expired_keys", " expired"},
+		{"Evicted keys", "maxmemory_policy", ""},
+		{"Error replies", "rejected_connections", " clients refused"},
 	} {
 		b.await(fmt.Sprintf(`%s.children[2].innerText === %q`, figure(row[0]), s.info(row[1])+row[2]))
 	}

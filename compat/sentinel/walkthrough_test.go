@@ -196,6 +196,8 @@ func TestSteps(t *testing.T) {
 		"ask 1    # yes\nask 2 # no\nask 3\n```\n```\nno step\n```\n")
 	require.Equal(t, []step{
 		{"mkdir ha && cd ha\nfor i in 1; do\n\tmkdir $i\ndone\n", ""},
-		{"ask 1", "yes"}, {"ask 2", "no"}, {"ask 3", ""},
+		{"ask 1", "yes"},
+		{"ask 2", "no"},
+		{"ask 3", ""},
 	}, got)
 }

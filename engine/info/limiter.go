@@ -88,7 +88,10 @@ var limiterRows = []row{
 // counts returns decisions as INFO shows them.
 func counts(d *rl.Decisions) pairs {
 	return pairs{
-		{"allowed", d.Allowed}, {"denied", d.Denied}, {"peeked", d.Peeked}, {"units", d.Units},
+		{"allowed", d.Allowed},
+		{"denied", d.Denied},
+		{"peeked", d.Peeked},
+		{"units", d.Units},
 		{"shadow", d.Shadow},
 	}
 }

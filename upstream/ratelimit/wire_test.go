@@ -204,7 +204,7 @@ func (u *upstream) call(line string) string {
 	}
 	u.send(u.words(call)...)
 	reply := u.reply()
-	if nowMs, outside := call.Outside(reply); outside { // always, if the slice is of a calendar: c has no clock
+	if nowMs, outside := call.Outside(reply); outside { // as of every calendar: c has no clock
 		call.MoveTo(nowMs)
 		u.send(u.words(call)...)
 		reply = u.reply()
