@@ -17,7 +17,7 @@ func TestHints(t *testing.T) {
 	}{
 		{"RL.ALLOW ", "key limit window [limit window ...] [COST cost]", false},
 		{"RL.ALLOW user:42 100 ", "window [limit window ...] [COST cost]", false},
-		{"RL.ALLOW user:42 100 1m ", "[limit window ...] [COST cost] [ATMOST] [PEEK] [ALGO LOG|FIXED", false},
+		{"RL.ALLOW user:42 100 1m ", "[limit window ...] [COST cost] [ATMOST] [PEEK] [SHADOW]", false},
 		{"RL.RESERVE user:42 ", "limit window estimate HOLD milliseconds ID id", false},
 		{"RL.MSETTLE 2 ", "key [key ...] id actual [actual ...]", false},
 		{"rl.acquire ", "key max LEASE milliseconds ID id", false},
@@ -83,7 +83,7 @@ func TestHelp(t *testing.T) {
 	}
 	shown, _ := open(t, ours.command("redis-cli", "help RL.ALLOW")).awaitEnd()
 	require.Contains(t, shown, "  RL.ALLOW key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] "+
-		"[ALGO LOG|FIXED|GCRA burst|BUCKETS n|COUNTER]\n [FULL]\n"+
+		"[SHADOW] [ALGO LOG|FIXED|GCRA burst|BUCKETS n\n|COUNTER] [FULL] [WAIT milliseconds]\n"+
 		"  summary: Admits a request if fewer than limit were admitted in the window before it.\n"+
 		"  since: 0.1.0\n"+
 		"  group: rate-limit")
