@@ -22,7 +22,8 @@ import (
 func copySource(t *testing.T, to string) {
 	t.Helper()
 	list, err := exec.Command("git", "-C", "../..", "ls-files", "-co", "--exclude-standard", "*.go",
-		"go.mod", "go.sum", "*.pgo", "*.txt", "*.html", "*.js", "*.css", "*.lua", "docs/dependencies.md").Output()
+		"go.mod", "go.sum", "*.pgo", "*.txt", "*.html", "*.js", "*.css", "*.lua", "calendar/zones.bin",
+		"docs/dependencies.md").Output()
 	require.NoError(t, err)
 	for name := range strings.Lines(string(list)) {
 		name = strings.TrimSpace(name)
