@@ -13,8 +13,8 @@ import (
 	"github.com/zlimit/zlimit/race"
 )
 
-// roomModel is a model of docs/adr/0054-waiting.md, a millisecond at a time: keys with units, each of which
-// leaves a window after it came, a key with slots, and the calls that wait, in the order of arrival.
+// roomModel is a model of docs/adr/0054-waiting.md that goes a millisecond at a time. It has keys with units,
+// which leave one window after they came, a key with slots, and the calls that wait, in the order of arrival.
 type roomModel struct {
 	nowMs   int64
 	units   map[string][]modelUnits

@@ -488,16 +488,21 @@ func (p *linRun) recordTerms(seed uint64, clients int) []porcupine.Operation {
 func TestTermsLinearizable(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			history := newLinRun(t, 0).recordTerms(seed, linClients)
-			if (linTermsFaults{}).explains(history) {
-				return
-			}
-			for _, op := range history {
-				t.Log(op.ClientId, op.Call, op.Return, op.Input.(linTermsCall).line, "->", op.Output)
-			}
-			t.Fatal("no order of the calls explains the replies")
+			requireTermsLinearizable(t, newLinRun(t, 0).recordTerms(seed, linClients))
 		})
 	}
+}
+
+// requireTermsLinearizable fails the test, and shows the history, if no order of its calls explains it.
+func requireTermsLinearizable(t *testing.T, history []porcupine.Operation) {
+	t.Helper()
+	if (linTermsFaults{}).explains(history) {
+		return
+	}
+	for _, op := range history {
+		t.Log(op.ClientId, op.Call, op.Return, op.Input.(linTermsCall).line, "->", op.Output)
+	}
+	t.Fatal("no order of the calls explains the replies")
 }
 
 // TestTermsLinearizableRejects proves that the check can fail: a faulty model explains no history.

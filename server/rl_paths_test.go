@@ -45,8 +45,8 @@ func (s rlStep) mayChange() bool {
 	return true // RL.CANCEL too, which settles a hold of which nothing is left with 0
 }
 
-// Replies about a key, and about several keys none of which denies. A wait other than 0 is that of a denial,
-// which SHADOW may answer as admitted.
+// Replies to calls that were admitted: about a key, and about several keys. A wait other than 0 is that of a
+// denial, which SHADOW may answer as admitted.
 var (
 	admittedOne = regexp.MustCompile(`^\[(\d+ \d+ \d+ 0 |.*\bretry_after_ms 0 )`)
 	admittedAll = regexp.MustCompile(

@@ -40,7 +40,7 @@ func output(t *testing.T, program string, args ...string) string {
 func requirePrograms(t *testing.T, programs ...string) {
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(err)
+			t.Skip("a program to compare with is missing: ", err)
 		}
 	}
 }

@@ -44,7 +44,8 @@ func parseQuery(line string) (Query, error) {
 	return Query{fields[0], fields[1], strings.TrimPrefix(fields[2], "-"), ms}, err
 }
 
-// Zones are the ones that queries are about: those of which something is odd, and some of many people.
+// Zones are those that queries are about: some with odd changes of their clocks, and some in which many
+// people live.
 var Zones = strings.Fields(`
 	Africa/Cairo Africa/Casablanca Africa/El_Aaiun Africa/Johannesburg Africa/Monrovia America/Anchorage
 	America/Asuncion America/Caracas America/Godthab America/Havana America/Los_Angeles America/Mexico_City

@@ -30,7 +30,7 @@ type history struct {
 	// latestMs is the latest instant at which there may be entries.
 	latestMs int64
 	held     [][]string // keys of the last calls that made a hold
-	others   rand.PCG   // choices that leave those of r as they are, of which few make a rare fault visible
+	others   rand.PCG   // later choices, so that those of r stay: some seeds of r show a rare fault
 }
 
 func (h *history) key(usual string) string {
