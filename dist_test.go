@@ -101,7 +101,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"--port", "7"}, nil},
 		{[]string{"dist/zlimit.c"}, []string{"dist/zlimit.conf"}},
 		{[]string{"--logfile", "dist/zlimit.c"}, []string{"dist/zlimit.conf"}},
-		{[]string{"--cluster-en"}, nil}, // one value only
+		{[]string{"--daemoni"}, nil}, // one value only
 	} {
 		script := `. dist/completion/zlimit.bash; COMP_WORDS=(zlimit-server "$@"); COMP_CWORD=$#; ` +
 			`_zlimit_server; printf '%s\n' "${COMPREPLY[@]}"`

@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"server/poll":      {},
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
-		"engine/accounts", "engine/debug", "engine/doctor", "engine/durable", "engine/faults", "engine/info",
+		"engine/accounts", "engine/cluster", "engine/debug", "engine/doctor", "engine/durable", "engine/faults", "engine/info",
 		"engine/latency",
 		"engine/memory", "engine/process", "engine/pubsub", "engine/replication", "engine/room",
 		"engine/slowlog", "commands/introspection",
@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 		"words",
 	},
 	"upstream": {
-		"store", "upstream/call", "upstream/ratelimit", "commands", "limiter", "resp",
+		"engine/cluster", "store", "upstream/call", "upstream/ratelimit", "commands", "limiter", "resp",
 	},
 	"upstream/call":       {"commands", "commands/rl", "resp"},
 	"upstream/export":     {"upstream", "persist/rdb"},
@@ -72,6 +72,7 @@ var mayImport = map[string][]string{
 	},
 	"engine/stats/topk": {},
 	"engine/accounts":   {"engine/logins", "acl", "commands", "store", "resp", "config", "persist/disk"},
+	"engine/cluster":    {"commands", "store", "resp", "config", "persist/disk"},
 	"engine/debug":      {"engine/faults", "commands", "store", "resp"},
 	"engine/faults":     {"commands", "store", "resp"},
 	"engine/doctor":     {"commands", "store", "resp"},
@@ -203,6 +204,7 @@ var forbidden = map[string][]string{
 	"engine":            {"time"},
 	"engine/durable":    {"time"},
 	"engine/accounts":   {"time"},
+	"engine/cluster":    {"net", "time"},
 	"engine/debug":      {"net", "time"},
 	"engine/faults":     {"net", "time"},
 	"engine/doctor":     {"net", "time"},

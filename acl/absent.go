@@ -5,12 +5,8 @@ package acl
 // taken over as they are, and they count when ACL LIST summarises a bitmap by
 // categories.
 var absent = []struct{ categories, names string }{
-	{"slow", "cluster|links xgroup xinfo"},
-	{"admin slow dangerous", "cluster|addslots cluster|addslotsrange cluster|bumpepoch " +
-		"cluster|count-failure-reports cluster|delslots cluster|delslotsrange cluster|failover " +
-		"cluster|flushslots cluster|forget cluster|meet cluster|replicas cluster|replicate " +
-		"cluster|reset cluster|saveconfig cluster|set-config-epoch cluster|setslot cluster|slaves " +
-		"module|load module|loadex module|unload"},
+	{"slow", "xgroup xinfo"},
+	{"admin slow dangerous", "module|load module|loadex module|unload"},
 	{"write geo slow", "geoadd georadius georadiusbymember geosearchstore"},
 	{"read geo slow", "geodist geohash geopos georadius_ro georadiusbymember_ro geosearch"},
 	{"keyspace write slow dangerous", "migrate"},

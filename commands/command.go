@@ -70,6 +70,8 @@ type KeySpec struct {
 	// Derive, if not nil, is for a key that is no argument: it returns the parts of its name, of
 	// which the first is nil if the call has no such key.
 	Derive func(args [][]byte) NameParts
+	// Unslotted says that the key may be in another hash slot than the others.
+	Unslotted bool
 }
 
 // NameParts are the parts of a key's name.

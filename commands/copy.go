@@ -38,6 +38,9 @@ func copyKey(c *Ctx) resp.Value {
 			return ErrSyntax
 		}
 	}
+	if to != c.DB && c.Settings.Cluster {
+		return errCopyInCluster
+	}
 	if to == c.DB && string(c.Args[1]) == string(c.Args[2]) {
 		return errSameObject
 	}
@@ -60,6 +63,9 @@ func copyKey(c *Ctx) resp.Value {
 
 // MOVE key db
 func move(c *Ctx) resp.Value {
+	if c.Settings.Cluster {
+		return NotInCluster(c.Cmd)
+	}
 	to, refusal := otherDB(c, c.Args[2])
 	if refusal.IsError() {
 		return refusal

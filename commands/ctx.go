@@ -121,6 +121,7 @@ type Settings struct {
 	RDBCompression       bool  // DUMP compresses
 	LimiterAware         bool  // maxmemory-policy is limiter-aware
 	EvictsByUse          bool  // there is a maxmemory, and an LRU or LFU policy
+	Cluster              bool  // cluster-enabled: the server is a node of a cluster
 
 	// TopSampling is rl-top-sampling: one in so many decisions is counted for RL.TOP; 0: none
 	// is.

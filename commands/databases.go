@@ -85,6 +85,9 @@ func flushAll(flushed func()) Handler {
 
 // SWAPDB index1 index2
 func swapDB(c *Ctx) resp.Value {
+	if c.Settings.Cluster {
+		return NotInCluster(c.Cmd)
+	}
 	i, ok := parseInt(c.Args[1])
 	if !ok || i != int64(int32(i)) {
 		return errFirstDBIndex

@@ -21,6 +21,10 @@ type Env struct {
 	// Limits is what the rate limit commands keep of a session; see package rl.
 	Limits any
 
+	// Slot is, in a cluster, the slot of the keys of the command under way, or of the first call of its
+	// scripts that has keys; NoSlot: of none so far.
+	Slot int
+
 	Nested []CallCount // calls by scripts that are not in the statistics yet, one entry for each command
 
 	// Caller is the session that runs the command, for the groups of other packages.

@@ -19,6 +19,9 @@ var (
 	ErrTimeoutInteger  = resp.Error("ERR timeout is not an integer or out of range")
 	ErrTimeoutNegative = resp.Error("ERR timeout is negative")
 
+	errSortByInCluster  = resp.Error("ERR BY option of SORT denied in Cluster mode.")
+	errSortGetInCluster = resp.Error("ERR GET option of SORT denied in Cluster mode.")
+
 	errSortBy  = resp.Error("ERR BY option of SORT denied due to insufficient ACL permissions.")
 	errSortGet = resp.Error("ERR GET option of SORT denied due to insufficient ACL permissions.")
 
@@ -62,6 +65,7 @@ var (
 	errBitfieldFlow  = resp.Error("ERR Invalid OVERFLOW type specified")
 	errBitfieldReads = resp.Error("ERR BITFIELD_RO only supports the GET subcommand")
 	errIntRange      = resp.Error("ERR value is out of range, value must between -2147483648 and 2147483647")
+	errCopyInCluster = resp.Error("ERR Copying to another database is not allowed in cluster mode")
 	errSameObject    = resp.Error("ERR source and destination objects are the same")
 	ErrNumKeys       = resp.Error("ERR numkeys should be greater than 0")
 	errTooManyKeys   = resp.Error("ERR Number of keys can't be greater than number of args")

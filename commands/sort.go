@@ -40,9 +40,9 @@ const sortDeviation = "elements that ALPHA compares as equal are ordered by thei
 func noKeyArgument([][]byte) int { return 0 }
 
 // parseSort parses the options. The last of each kind counts, except that GET may be
-// given several times and that BY a constant cannot be undone by another BY. readsAll says
-// that the client's user may read every key.
-func parseSort(args [][]byte, mayStore, readsAll bool) (q sortQuery, refusal resp.Value) {
+// given several times and that BY a constant cannot be undone by another BY. Patterns that read
+// other keys are refused by the errors of denied.
+func parseSort(args [][]byte, mayStore bool, denied sortErrors) (q sortQuery, refusal resp.Value) {
 	q.count = -1
 	for o := (options{args[2:]}); o.more(); {
 		switch {
@@ -67,12 +67,12 @@ func parseSort(args [][]byte, mayStore, readsAll bool) (q sortQuery, refusal res
 			q.by = parseSortPattern(pattern)
 			constant := bytes.IndexByte(cString(pattern), '*') < 0
 			q.unsorted = q.unsorted || constant
-			if !constant && !readsAll {
-				return q, errSortBy
+			if !constant && denied.by.IsError() {
+				return q, denied.by
 			}
 		case o.wordWith("get", 1):
-			if !readsAll {
-				return q, errSortGet
+			if denied.get.IsError() {
+				return q, denied.get
 			}
 			q.gets = append(q.gets, parseSortPattern(o.value()))
 		default:
@@ -91,13 +91,13 @@ func (q *sortQuery) readsOtherKeys() bool {
 // sortReaches is the Command.Reaches of SORT: BY and GET may read any key, and STORE
 // may write one that sortDestination misses.
 func sortReaches(args [][]byte) bool {
-	q, refusal := parseSort(args, true, true)
+	q, refusal := parseSort(args, true, sortErrors{})
 	return !refusal.IsError() && (q.readsOtherKeys() || q.destination != sortDestination(args))
 }
 
 // sortReadOnlyReaches is the Command.Reaches of SORT_RO.
 func sortReadOnlyReaches(args [][]byte) bool {
-	q, refusal := parseSort(args, false, true)
+	q, refusal := parseSort(args, false, sortErrors{})
 	return !refusal.IsError() && q.readsOtherKeys()
 }
 
@@ -117,9 +117,22 @@ func sortDestination(args [][]byte) (at int) {
 	return at
 }
 
+// sortErrors are the errors of BY and GET; the zero Value permits them.
+type sortErrors struct{ by, get resp.Value }
+
+// deniedPatterns returns the errors of patterns that read other keys than the command's.
+func deniedPatterns(c *Ctx) sortErrors {
+	switch {
+	case c.Settings.Cluster: // in other slots
+		return sortErrors{by: errSortByInCluster, get: errSortGetInCluster}
+	case c.Guard() != nil && !c.Guard().ReadsAllKeys(c.Cmd, c.Args):
+		return sortErrors{by: errSortBy, get: errSortGet}
+	}
+	return sortErrors{}
+}
+
 func runSort(c *Ctx, mayStore bool) resp.Value {
-	readsAll := c.Guard() == nil || c.Guard().ReadsAllKeys(c.Cmd, c.Args)
-	q, refusal := parseSort(c.Args, mayStore, readsAll)
+	q, refusal := parseSort(c.Args, mayStore, deniedPatterns(c))
 	if refusal.IsError() {
 		return refusal
 	}

@@ -180,7 +180,7 @@ func TestSortShards(t *testing.T) {
 		}
 		at := sortDestination(args)
 		require.Less(t, at, len(args))
-		q, refusal := parseSort(args, true, true)
+		q, refusal := parseSort(args, true, sortErrors{})
 		if !refusal.IsError() && q.destination != 0 {
 			require.NotZero(t, row.Shards(args)&store.ShardOf(args[q.destination]), "%q", args)
 		}

@@ -203,6 +203,6 @@ func testTable() *Table {
 	return NewTable(
 		Strings, Keys, Dumps, Expiry, Modules, Databases(func() {}, func() int64 { return 0 }),
 		SortedSets, Hashes, SortedSetCombinations, Sets, Lists,
-		Cluster, Bitmaps,
+		Bitmaps,
 	)
 }

@@ -26,7 +26,6 @@ const (
 	KindPrefixes     // beginnings of names, up to 64 (Strings)
 	KindMaster       // host and port, or nothing (Strings)
 	KindShutdown     // some of Values (String)
-	KindTitle        // text with variables in braces (String)
 )
 
 // Directive is one row of the table. Rows are constant.
@@ -42,6 +41,9 @@ type Directive struct {
 	Hidden   bool     // CONFIG GET shows it by its exact name only, as Redis does with directives for tests
 	Values   []string // KindEnum and KindShutdown: the values of Redis, in the order of its error text
 	Later    []string // KindEnum: values of later versions of Redis
+
+	// Valid, if not nil, returns what is wrong with a text.
+	Valid func(text string) error
 
 	// Only, if not nil, has the values (in the format of CONFIG GET) that are true
 	// of zlimit. Others that Redis accepts are refused, with Refusal as the reason.

@@ -6,11 +6,6 @@ import "math"
 // only one value is true of zlimit.
 var limitedDirectives = []Directive{
 	{
-		Name: "cluster-enabled", Kind: KindBool, Default: "no", Immutable: true,
-		Only: []string{"no"}, Refusal: "zlimit is not a cluster node: only 'no' is accepted",
-		About: "Only no: zlimit is not a cluster node.",
-	},
-	{
 		Name: "oom-score-adj", Kind: KindEnum, Default: "no",
 		Values: []string{"no", "yes", "relative", "absolute"},
 		Only:   []string{"no"}, Refusal: "zlimit does not set its OOM score: only 'no' is accepted",

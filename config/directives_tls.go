@@ -76,7 +76,6 @@ var tlsDirectives = []Directive{
 		Name: "tls-client-key-file-pass", Kind: KindString, Volatile: true, Sensitive: true,
 		About: "Passphrase of that key, if it is encrypted.",
 	},
-	only("no", "zlimit is not a cluster node", Directive{Name: "tls-cluster", Kind: KindBool}),
 	{
 		Name: "tls-replication", Kind: KindBool, Default: "no",
 		About: "Whether a replica connects to its master over TLS, and gives tls-port as its own; the " +

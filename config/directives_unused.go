@@ -16,25 +16,6 @@ var unusedDirectives = []Directive{
 	immutable(unused("always-show-logo", KindBool, "no", "there is no logo.")),
 	unused("bind-source-addr", KindString, "",
 		"the system chooses the address from which a replica connects."),
-	unused("cluster-allow-pubsubshard-when-down", KindBool, "yes", noCluster),
-	unused("cluster-allow-reads-when-down", KindBool, "no", noCluster),
-	unused("cluster-allow-replica-migration", KindBool, "yes", noCluster),
-	within(unused("cluster-announce-bus-port", KindInt, "0", noCluster), 0, 65535),
-	unused("cluster-announce-hostname", KindString, "", noCluster),
-	unused("cluster-announce-ip", KindString, "", noCluster),
-	within(unused("cluster-announce-port", KindInt, "0", noCluster), 0, 65535),
-	within(unused("cluster-announce-tls-port", KindInt, "0", noCluster), 0, 65535),
-	immutable(unused("cluster-config-file", KindString, "nodes.conf", noCluster)),
-	unused("cluster-link-sendbuf-limit", KindMemory, "0", noCluster),
-	within(unused("cluster-migration-barrier", KindInt, "1", noCluster), 0, math.MaxInt32),
-	unused("cluster-node-timeout", KindInt, "15000", noCluster),
-	within(immutable(unused("cluster-port", KindInt, "0", noCluster)), 0, 65535),
-	enum(unused("cluster-preferred-endpoint-type", KindEnum, "ip", noCluster), "ip", "hostname",
-		"unknown-endpoint"),
-	unused("cluster-replica-no-failover", KindBool, "no", noCluster, "cluster-slave-no-failover"),
-	within(unused("cluster-replica-validity-factor", KindInt, "10", noCluster,
-		"cluster-slave-validity-factor"), 0, math.MaxInt32),
-	unused("cluster-require-full-coverage", KindBool, "yes", noCluster),
 	unused("crash-log-enabled", KindBool, "yes", ownCrashes),
 	unused("crash-memcheck-enabled", KindBool, "yes", ownCrashes),
 	immutable(unused("disable-thp", KindBool, "yes", goMemory)),
@@ -54,7 +35,7 @@ var unusedDirectives = []Directive{
 		math.MinInt32, math.MaxInt32),
 	within(hidden(unused("loading-process-events-interval-bytes", KindInt, "2097152",
 		"clients get replies throughout loading.")), 1024, math.MaxInt32),
-	unused("proc-title-template", KindTitle, "{title} {listen-addr} {server-mode}", noTitle),
+	valid(validTitle, unused("proc-title-template", KindString, "{title} {listen-addr} {server-mode}", noTitle)),
 	immutable(unused("set-proc-title", KindBool, "yes", noTitle)),
 	unused("stream-node-max-bytes", KindMemory, "4096", noSuchType),
 	unused("stream-node-max-entries", KindInt, "100", noSuchType),
@@ -67,7 +48,6 @@ var unusedDirectives = []Directive{
 // Why a directive has no effect.
 const (
 	goMemory   = "Go's runtime manages memory."
-	noCluster  = "zlimit is not a cluster node."
 	noSyslog   = "zlimit does not log to syslog."
 	noSuchType = "there are no keys of that type, or they have only one encoding."
 	noTitle    = "the process does not change its title."
@@ -94,6 +74,11 @@ func within(d Directive, lo, hi int64) Directive {
 
 func enum(d Directive, values ...string) Directive {
 	d.Values = values
+	return d
+}
+
+func valid(check func(text string) error, d Directive) Directive {
+	d.Valid = check
 	return d
 }
 

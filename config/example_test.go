@@ -20,7 +20,7 @@ func ExampleConfig_ParseArgs() {
 
 // Report shows the operator an invalid line.
 func ExampleFileError_Report() {
-	err := config.New().ParseFile("zlimit.conf", strings.NewReader("port 7000\ncluster-enabled yes\n"))
+	err := config.New().ParseFile("zlimit.conf", strings.NewReader("port 7000\nactivedefrag yes\n"))
 	var line *config.FileError
 	if errors.As(err, &line) {
 		fmt.Println(line.Report("0.1.0"))
@@ -28,8 +28,8 @@ func ExampleFileError_Report() {
 	// Output:
 	// *** FATAL CONFIG FILE ERROR (zlimit 0.1.0) ***
 	// Reading the configuration file, at line 2
-	// >>> 'cluster-enabled yes'
-	// zlimit is not a cluster node: only 'no' is accepted
+	// >>> 'activedefrag yes'
+	// zlimit is not compiled with Jemalloc: only no is accepted
 }
 
 // Set sets all values or none, and calls the OnChange functions of its views.

@@ -66,11 +66,11 @@ func TestFirstRefusedValue(t *testing.T) {
 		lines string
 		line  int // 0: accepted
 	}{
-		{"daemonize yes\ncluster-enabled yes", 1},
-		{"daemonize yes\ncluster-enabled yes\ndaemonize no", 2},
-		{"daemonize yes\ncluster-enabled yes\ndaemonize no\ndaemonize yes", 2},
-		{"daemonize yes\ndaemonize no\ncluster-enabled yes\ndaemonize yes", 3},
-		{"daemonize yes\ncluster-enabled yes\ndaemonize no\ncluster-enabled no", 0},
+		{"daemonize yes\nactivedefrag yes", 1},
+		{"daemonize yes\nactivedefrag yes\ndaemonize no", 2},
+		{"daemonize yes\nactivedefrag yes\ndaemonize no\ndaemonize yes", 2},
+		{"daemonize yes\ndaemonize no\nactivedefrag yes\ndaemonize yes", 3},
+		{"daemonize yes\nactivedefrag yes\ndaemonize no\nactivedefrag no", 0},
 		{"daemonize yes\nfoo", 2}, // syntax errors take precedence
 	} {
 		err := New().ParseFile("f", strings.NewReader(tc.lines))

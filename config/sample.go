@@ -37,6 +37,7 @@ func Sample() string {
 		{"Limiters, scripts, and the process", serverDirectives, (*Directive).effective},
 		{"Persistence", durableDirectives, (*Directive).effective},
 		{"Replication", replicationDirectives, (*Directive).effective},
+		{"Cluster", clusterDirectives, (*Directive).effective},
 		{"Upstream", upstreamDirectives, (*Directive).effective},
 		{"Memory", memoryDirectives, (*Directive).effective},
 		{"One value only: others are refused", table, func(d *Directive) bool { return len(d.Only) == 1 }},

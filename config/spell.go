@@ -25,7 +25,7 @@ func (d *Directive) lines(v value, explicit bool) []string {
 	switch d.Kind {
 	case KindMemory:
 		return []string{d.Name + " " + spellMemory(v)}
-	case KindString, KindTitle, KindFileName, KindPath, KindEvents:
+	case KindString, KindFileName, KindPath, KindEvents:
 		if v.text == "" && !explicit && d.Default == "" && d.Kind != KindEvents {
 			return nil
 		}

@@ -9,7 +9,7 @@ import (
 // Config.values.
 var table = func() []Directive {
 	all := slices.Concat(networkDirectives, tlsDirectives, serverDirectives, durableDirectives,
-		upstreamDirectives,
+		upstreamDirectives, clusterDirectives,
 		memoryDirectives, replicationDirectives, limitedDirectives, unusedDirectives)
 	slices.SortFunc(all, func(a, b Directive) int { return strings.Compare(a.Name, b.Name) })
 	return all

@@ -33,6 +33,8 @@ var (
 	errTooManyAddresses = errors.New("Too many bind addresses specified.")
 	errHasNUL           = errors.New("argument must not contain a NUL byte")
 	errMasterPort       = errors.New("Invalid master port")
+	errHostname         = errors.New("Hostnames may only contain alphanumeric characters, hyphens or dots")
+	errLongHostname     = errors.New("Hostnames must be less than 256 characters")
 	errTitle            = errors.New("template format is invalid or contains unknown variables")
 	errSaveNoSave       = errors.New("shutdown options SAVE and NOSAVE can't be used simultaneously")
 	errWordsNumber      = errors.New("wrong number of arguments")
@@ -99,9 +101,10 @@ func (d *Directive) parse(args []string, old value) (value, error) {
 		}
 	case KindDir:
 		return parseDir(arg, old)
-	case KindTitle:
-		if !validTitle(arg) {
-			return value{}, errTitle
+	}
+	if d.Valid != nil {
+		if err := d.Valid(arg); err != nil {
+			return value{}, err
 		}
 	}
 	return value{text: arg}, nil
@@ -146,14 +149,21 @@ func (d *Directive) parseShutdown(args []string) (value, error) {
 	return value{text: strings.Join(words, " ")}, nil
 }
 
-// titleVariables are the variables of KindTitle. Those that are false are empty where Redis checks a title.
+// titleVariables are the variables of a title. Those that are false are empty where Redis checks a title.
 var titleVariables = map[string]bool{
 	"title": false, "listen-addr": true, "server-mode": false, "port": true, "tls-port": true,
 	"unixsocket": true, "config-file": true,
 }
 
-// validTitle reports whether Redis accepts a template of a title, which must not make an empty one.
-func validTitle(template string) bool {
+// validTitle returns an error unless Redis accepts a template of a title, which must not make an empty one.
+func validTitle(template string) error {
+	if !showsTitle(template) {
+		return errTitle
+	}
+	return nil
+}
+
+func showsTitle(template string) bool {
 	shown := false
 	for template != "" {
 		text, rest, braced := strings.Cut(template, "{")

@@ -24,6 +24,7 @@ var admission = [...]rule{
 	{name: "password", when: isStranger, not: commands.NoAuth, refuse: always(errNoAuth)},
 	{name: "multi", when: inMulti, only: commands.NoMulti, refuse: always(errNotInMulti)},
 	{name: "acl", when: isRestricted, refuse: refuseByACL},
+	{name: "cluster", when: inCluster, refuse: refuseCrossSlot},
 	{name: "memory", when: hasMaxMemory, refuse: refuseWithoutMemory},
 	{name: "disk", when: diskFails, refuse: refuseWithoutDisk},
 	{name: "role", when: hasRole, refuse: refuseByRole},
@@ -42,6 +43,7 @@ const (
 	isStranger                         // the client has to authenticate
 	inMulti                            // the client has called MULTI
 	isRestricted                       // the client's user may not do everything
+	inCluster                          // the server is a node of a cluster
 	hasMaxMemory                       // there is a maxmemory
 	diskFails                          // changes cannot be kept
 	hasRole                            // the server is a replica, or needs some
@@ -54,6 +56,7 @@ const (
 // conditions returns what holds for a command of the session.
 func (s *Session) conditions(cmd *commands.Command) (c condition) {
 	e := s.engine
+	c = e.life.always
 	if cmd.Flags&commands.Protected != 0 {
 		c |= isProtected
 	}
@@ -123,6 +126,16 @@ func refuseDebug(s *Session, _ *commands.Command, _ [][]byte) resp.Value {
 
 func refuseByACL(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
 	return s.who.deny(cmd, args)
+}
+
+// refuseCrossSlot refuses a command whose keys are in several slots, and keeps the slot for the scripts that
+// it runs. EXEC looks at its queue itself.
+func refuseCrossSlot(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
+	slot, ok := cmd.SlotOf(args)
+	if s.work.env.Slot = slot; !ok {
+		return commands.ErrCrossSlot
+	}
+	return resp.None
 }
 
 // refuseWithoutMemory refuses a command if memory is exhausted. It makes room first, whether

@@ -117,6 +117,8 @@ func selectDB(c *commands.Ctx) resp.Value {
 		return commands.ErrNotInteger
 	case index < math.MinInt32 || index > math.MaxInt32:
 		return errIndexRange
+	case c.Settings.Cluster && index != 0:
+		return commands.NotInCluster(c.Cmd)
 	case index < 0 || index >= store.Databases:
 		return commands.ErrDBIndex
 	}
@@ -164,12 +166,16 @@ func hello(c *commands.Ctx) resp.Value {
 		return errHelloAuth
 	}
 	s.answers.proto = proto
+	mode := "standalone"
+	if c.Settings.Cluster {
+		mode = "cluster"
+	}
 	return resp.Map(
 		resp.Bulk("server"), resp.Bulk("redis"),
 		resp.Bulk("version"), resp.Bulk(commands.RedisVersion),
 		resp.Bulk("proto"), resp.Int(int64(s.answers.proto)),
 		resp.Bulk("id"), resp.Int(s.id),
-		resp.Bulk("mode"), resp.Bulk("standalone"),
+		resp.Bulk("mode"), resp.Bulk(mode),
 		resp.Bulk("role"), resp.Bulk(s.engine.roleName()),
 		resp.Bulk("modules"), resp.Empty,
 	)

@@ -27,6 +27,7 @@ func (d *directives) refresh(topSampling uint32, prefixes commands.PrefixIndex, 
 		RDBCompression:       d.Bool("rdbcompression"),
 		LimiterAware:         d.String("maxmemory-policy") == "limiter-aware",
 		EvictsByUse:          evictsByUse,
+		Cluster:              d.Bool("cluster-enabled"),
 		TopSampling:          topSampling,
 		StatsPrefixes:        prefixes,
 	})

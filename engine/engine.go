@@ -11,6 +11,7 @@ import (
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine/accounts"
+	"github.com/zlimit/zlimit/engine/cluster"
 	"github.com/zlimit/zlimit/engine/debug"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
@@ -138,6 +139,12 @@ func New(o Options) *Engine {
 		}),
 	}
 	e.life.startUs, e.life.runID = o.Clock.NowUs(), newRunID()
+	e.life.node = cluster.Self{
+		Config: cfg, Port: o.Port, Offset: func() int64 { return e.repl.stream.Position().Offset },
+	}
+	if cfg.Bool("cluster-enabled") {
+		e.life.always |= inCluster
+	}
 	e.locks.store, e.locks.scripts = e.store, e.scripts
 	e.slow.clock, e.slow.longestGC = o.Clock, process.LongestGCPause
 	e.storage = e.newStorage()
@@ -149,7 +156,7 @@ func New(o Options) *Engine {
 		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry,
 		commands.SortedSets, commands.SortedSetCombinations, commands.Sets, commands.Hashes, commands.Lists,
 		rl.Commands, commands.Databases(e.storage.CancelSave, e.clock.NowUs),
-		commands.Cluster, commands.Bitmaps,
+		cluster.Commands(func(c *commands.Ctx) *cluster.View { return e.life.node.View(caller(c).peer.TLS) }), commands.Bitmaps,
 		commands.Modules,
 		introspection.Commands(func() *commands.Table { return e.table }),
 		e.scripts.Commands(),

@@ -44,6 +44,9 @@ var (
 
 // FAILOVER [TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]
 func (e *Engine) failover(c *commands.Ctx) resp.Value {
+	if c.Settings.Cluster {
+		return errFailoverInCluster
+	}
 	if len(c.Args) == 2 && commands.EqualFold(c.Args[1], "abort") {
 		return e.failoverAbort()
 	}

@@ -15,6 +15,9 @@ var (
 	errNoReplicas      = resp.Error("NOREPLICAS Not enough good replicas to write.")
 	errMasterDown      = resp.Error(
 		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")
+	errReplicaOfInCluster = resp.Error("ERR REPLICAOF not allowed in cluster mode.")
+	errFailoverInCluster  = resp.Error(
+		"ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead.")
 	errNoMasterLink  = resp.Error("NOMASTERLINK Can't SYNC while not connected with my master")
 	errMasterPort    = resp.Error("ERR Invalid master port")
 	errWaitOnReplica = resp.Error("ERR WAIT cannot be used with replica instances. Please also note that " +
@@ -90,6 +93,9 @@ func (e *Engine) replicationGroup() []commands.Command {
 
 // REPLICAOF host port | NO ONE
 func (e *Engine) replicaOf(c *commands.Ctx) resp.Value {
+	if c.Settings.Cluster {
+		return errReplicaOfInCluster
+	}
 	if e.storage.Loading() { // it has begun since the command was admitted
 		return errLoading
 	}

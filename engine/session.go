@@ -44,6 +44,7 @@ type Peer struct {
 	Network         string // whose failed logins count together: the IP address or network of Addr
 	Name            string // of CLIENT LIST, until CLIENT SETNAME
 	FD              int
+	TLS             bool // it is encrypted
 	Local           bool // on this machine: "enable-debug-command local" admits it
 	Owner           bool // the program that runs the engine: it needs no password and may debug
 	Streams         bool // it sends replies of resp.KindStream piece by piece, and reads no others

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/cluster"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/resp"
@@ -46,7 +47,9 @@ type shutdown struct {
 type life struct {
 	runID     string // 40 hexadecimal digits, different for each engine
 	startUs   int64
-	renameErr error       // see Open
+	renameErr error // see Open
+	node      cluster.Self
+	always    condition   // what holds for every command
 	ending    atomic.Bool // End was called
 
 	mu      sync.Mutex

@@ -73,7 +73,10 @@ func (e *Engine) Open() error {
 	if e.life.renameErr != nil {
 		return e.life.renameErr
 	}
-	return e.storage.Open()
+	if err := e.storage.Open(); err != nil {
+		return err
+	}
+	return e.life.node.Open(e.options.Disk)
 }
 
 // Load reads the directory's files and begins to record changes. Call it once,
@@ -81,7 +84,20 @@ func (e *Engine) Open() error {
 // something that takes time to read.
 func (e *Engine) Load(begun func()) error {
 	e.startFollowing()
-	return e.storage.Load(begun)
+	if err := e.storage.Load(begun); err != nil {
+		return err
+	}
+	return e.checkDatabases()
+}
+
+// checkDatabases returns an error if a node of a cluster has loaded keys of another database than 0.
+func (e *Engine) checkDatabases() error {
+	for i := 1; i < store.Databases && e.cfg.Bool("cluster-enabled"); i++ {
+		if e.store.DB(i).Len() > 0 {
+			return errClusterDatabases
+		}
+	}
+	return nil
 }
 
 // WaitDurable blocks, under appendfsync always, until every write that the
@@ -143,6 +159,8 @@ func (e *Engine) preserveFor(w *commands.Wait, db *store.DB, key []byte) {
 		db.Preserve(w.Target)
 	}
 }
+
+var errClusterDatabases = errors.New("cluster-enabled: a cluster has no database but 0, and others have keys")
 
 // Errors of Ready.
 var (

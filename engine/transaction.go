@@ -218,6 +218,8 @@ func exec(c *commands.Ctx) resp.Value {
 		return errExecAborted
 	case !intact:
 		return resp.NullArray
+	case c.Settings.Cluster && !s.work.chooseSlot(queued):
+		return commands.ErrCrossSlot
 	}
 	if s.inbox.subscribed {
 		s.AcquireBroker() // otherwise messages of other sessions might come between our own, inside the reply
@@ -269,6 +271,23 @@ func exec(c *commands.Ctx) resp.Value {
 	// Redis decides for each reply when it comes: CLIENT REPLY OFF has dropped the
 	// array's head and the replies before a CLIENT REPLY ON.
 	return replies.Elements()
+}
+
+// chooseSlot keeps the slot of the queued commands' keys for the scripts among them, and reports false if they
+// are in several slots.
+func (w *Work) chooseSlot(queued []queuedCommand) bool {
+	w.env.Slot = commands.NoSlot
+	for i := range queued {
+		slot, _ := queued[i].cmd.SlotOf(queued[i].args)
+		if slot == commands.NoSlot {
+			continue
+		}
+		if w.env.Slot != commands.NoSlot && w.env.Slot != slot {
+			return false
+		}
+		w.env.Slot = slot
+	}
+	return true
 }
 
 // call calls a queued command, unless its user may not run it any more.

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// maxInline is how long a command may be that ask sends.
+const maxInline = 64<<10 - 2
+
 // slots is the number of hash slots of a cluster.
 const slots = 16384
 
@@ -44,11 +47,14 @@ func (c *Cluster) start(masters []Options) error {
 			return err
 		}
 		c.nodes = append(c.nodes, n)
-		add := "CLUSTER ADDSLOTS" // ADDSLOTSRANGE is of Redis 7.0
-		for slot := i * slots / len(masters); slot < (i+1)*slots/len(masters); slot++ {
-			add += " " + strconv.Itoa(slot)
+		commands := []string{fmt.Sprint("CLUSTER SET-CONFIG-EPOCH ", i+1)}
+		for slot, end := i*slots/len(masters), (i+1)*slots/len(masters); slot < end; {
+			add := "CLUSTER ADDSLOTS" // ADDSLOTSRANGE is of Redis 7.0
+			for ; slot < end && len(add) < maxInline-len(" 16383"); slot++ {
+				add += " " + strconv.Itoa(slot)
+			}
+			commands = append(commands, add)
 		}
-		commands := []string{fmt.Sprint("CLUSTER SET-CONFIG-EPOCH ", i+1), add}
 		if i > 0 {
 			_, port, err := net.SplitHostPort(c.nodes[0].addr)
 			if err != nil {

@@ -230,6 +230,9 @@ func (r *Redis) logTail() string {
 // Addr returns the server's TCP address, host:port.
 func (r *Redis) Addr() string { return r.addr }
 
+// Addrs returns Addr, as Cluster.Addrs does.
+func (r *Redis) Addrs() []string { return []string{r.addr} }
+
 // TLSAddr returns the address at which the server expects TLS.
 func (r *Redis) TLSAddr() string { return r.tls }
 

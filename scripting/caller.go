@@ -13,9 +13,11 @@ type caller struct {
 	child    commands.Ctx
 	readOnly bool
 	wrote    bool // it has written; later writes are not refused
-	locks    lockChecker
-	chance   uint32 // state of the generator that chooses the calls to time
-	meter    *meter // of the run
+	// crossSlots permits calls whose slot is not that of the ones before.
+	crossSlots bool
+	locks      lockChecker
+	chance     uint32 // state of the generator that chooses the calls to time
+	meter      *meter // of the run
 }
 
 func (r *caller) begin(c *commands.Ctx, readOnly bool) {
@@ -72,7 +74,25 @@ func (r *caller) refusalNow(cmd *commands.Command, args [][]byte) string {
 	if r.readOnly && (cmd.Writes(args) || cmd.Is(commands.MayReplicate)) {
 		return errWrite
 	}
-	return r.writeRefusal(cmd, args)
+	if text := r.writeRefusal(cmd, args); text != "" || !r.child.Settings.Cluster {
+		return text
+	}
+	return r.slotRefusal(cmd, args)
+}
+
+// slotRefusal returns the error for a call that other nodes of a cluster would have to run.
+func (r *caller) slotRefusal(cmd *commands.Command, args [][]byte) string {
+	slot, ok := cmd.SlotOf(args)
+	switch {
+	case !ok:
+		return errManySlots
+	case slot == commands.NoSlot || r.crossSlots:
+	case r.child.Env.Slot == commands.NoSlot:
+		r.child.Env.Slot = slot
+	case r.child.Env.Slot != slot:
+		return errOtherSlot
+	}
+	return ""
 }
 
 // writeRefusal returns the error if writes are refused now and cmd would be the

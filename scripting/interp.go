@@ -100,6 +100,7 @@ func (in *interp) result(c *commands.Ctx, v lua.Value) resp.Value {
 func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind, memoryLimit int64) {
 	in.script, in.replying = s, false
 	in.begin(c, readOnly)
+	in.crossSlots = !s.flags.declared || s.flags.crossSlots
 	in.state.Random.Seed(uint32(c.NowUs))
 	in.state.MaxTokens = in.engine.maxTokens()
 	in.libraries.Reset()

@@ -14,6 +14,8 @@ type flags struct {
 	noWrites   bool
 	allowOOM   bool
 	allowStale bool
+	noCluster  bool
+	crossSlots bool
 }
 
 func (f flags) writes() bool { return f.declared && !f.noWrites }
@@ -23,12 +25,17 @@ func (f *flags) add(name string) bool {
 	f.noWrites = f.noWrites || name == "no-writes"
 	f.allowOOM = f.allowOOM || name == "allow-oom"
 	f.allowStale = f.allowStale || name == "allow-stale"
+	f.noCluster = f.noCluster || name == "no-cluster"
+	f.crossSlots = f.crossSlots || name == "allow-cross-slot-keys"
 	return knownFlags[name]
 }
 
 // runRefusal returns the error if a script with these flags may not begin now, or "".
 func (e *Engine) runRefusal(c *commands.Ctx, f flags, readOnly bool) string {
 	text := ""
+	if f.noCluster && c.Settings.Cluster {
+		return errNoCluster
+	}
 	if f.writes() {
 		text = e.writeRefusal(c)
 	}

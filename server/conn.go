@@ -174,7 +174,7 @@ func (c *conn) begin(remote, local net.Addr) {
 	c.life.remote, c.life.local = addresses(remote, local)
 	c.session = s.engine.NewSession(engine.Peer{
 		Addr: c.life.remote, LocalAddr: c.life.local, Network: Network(remote),
-		FD: fd, Local: IsLocal(remote),
+		FD: fd, TLS: c.transport != c.carrier, Local: IsLocal(remote),
 		Kill: c.abort, Wake: c.wake, Waits: c.leave, Streams: true, KeepsArgs: s.intercept == nil,
 		Orderer: c, Forwards: true, Shares: true,
 		Buffers: func() engine.Buffers { return c.sizes(true) },

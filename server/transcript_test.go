@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,12 +86,24 @@ func readTranscript(t *testing.T, path string) scenario.File {
 	return f
 }
 
+// startOracle starts a redis-server. One with cluster-enabled has all slots.
 func startOracle(t *testing.T, flags []string) (dial func() net.Conn, setClock func(nowMs int64)) {
-	redis, err := oracle.Start(oracle.Options{NowMs: scenario.StartMs, Args: flags})
+	var redis interface {
+		Addrs() []string
+		SetClock(nowMs int64) error
+		Close() error
+	}
+	var err error
+	o := oracle.Options{NowMs: scenario.StartMs, Args: flags}
+	if slices.Contains(flags, "--cluster-enabled") {
+		redis, err = oracle.StartCluster(o, 1)
+	} else {
+		redis, err = oracle.Start(o)
+	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, redis.Close()) })
 	dial = func() net.Conn {
-		c, err := net.Dial("tcp", redis.Addr())
+		c, err := net.Dial("tcp", redis.Addrs()[0])
 		require.NoError(t, err)
 		return c
 	}

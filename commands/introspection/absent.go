@@ -29,7 +29,6 @@ var absences = []absence{
 		"Not planned: a limiter counts exactly. PFDEBUG and PFSELFTEST go with it.",
 	},
 	{"module*", "Modules", "Not planned: nothing is loaded into the process."},
-	{"@cluster", "Cluster", "Not planned: there is no cluster bus whose nodes these would manage."},
 	{
 		"migrate",
 		"Not yet", "DUMP here and RESTORE there do the same in two steps.",

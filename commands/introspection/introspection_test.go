@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/cluster"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -16,7 +17,7 @@ func testTable(more ...[]commands.Command) *commands.Table {
 		commands.Strings, commands.Keys, commands.Dumps, commands.Expiry, commands.Modules,
 		commands.Databases(func() {}, func() int64 { return 0 }),
 		commands.SortedSets, commands.Hashes, commands.SortedSetCombinations, commands.Sets, commands.Lists,
-		commands.Cluster, commands.Bitmaps,
+		cluster.Commands(nil), commands.Bitmaps,
 		Commands(func() *commands.Table { return t }),
 	}, more...)...)
 	return t
@@ -24,11 +25,15 @@ func testTable(more ...[]commands.Command) *commands.Table {
 
 // ask runs a call without a keyspace, so only commands that use none can be called.
 func ask(t *commands.Table, proto int, args ...string) resp.Value {
-	return t.Call(&commands.Ctx{Proto: proto}, words(args...))
+	return t.Call(newCtx(proto), words(args...))
+}
+
+func newCtx(proto int) *commands.Ctx {
+	return &commands.Ctx{Scope: commands.Scope{Settings: new(commands.Settings)}, Proto: proto}
 }
 
 func (e *exchange) askOurs(t *commands.Table) resp.Value {
-	return t.Call(&commands.Ctx{Proto: e.proto}, e.args)
+	return t.Call(newCtx(e.proto), e.args)
 }
 
 func TestRowsAgainstRedis(t *testing.T) {

@@ -33,9 +33,11 @@ var choiceNames = map[string]string{
 	"SET INCRBY":            "write_operation",
 	"WRITE ALL":             "mode",
 	"YES NO":                "mode",
+	"FORCE TAKEOVER":        "options",
 	"YES SYNC NO":           "mode",
 
-	"client|tracking: ON OFF": "status",
+	"client|tracking: ON OFF":                          "status",
+	"cluster|setslot: IMPORTING MIGRATING NODE STABLE": "subcommand",
 }
 
 // choicesByToken are the names of choices that a token before them determines.
@@ -94,6 +96,7 @@ var kinds = map[string]string{
 	"limit": "integer", "cost": "integer", "n": "integer", "burst": "integer",
 	"estimate": "integer", "actual": "integer",
 	"bit": "integer", "numreplicas": "integer",
+	"start-slot": "integer", "end-slot": "integer", "config-epoch": "integer",
 	"max_burst": "integer", "period": "integer", "quantity": "integer",
 
 	"unix-time-seconds": "unix-time", "unix-time-milliseconds": "unix-time",
@@ -106,7 +109,8 @@ var kinds = map[string]string{
 var kindsByCommand = map[string]string{
 	"acl|genpass bits": "integer",
 	"bitfield value":   "integer", "setbit value": "integer",
-	"client|pause timeout":   "integer",
+	"client|pause timeout": "integer",
+	"cluster|meet port":    "integer", "cluster|meet cluster_bus_port": "integer",
 	"hincrbyfloat increment": "double",
 	"incrbyfloat increment":  "double",
 	"increx integer":         "integer", "increx float": "double",

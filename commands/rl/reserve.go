@@ -82,11 +82,13 @@ func holdKeys(keys commands.KeySpec, find func(args [][]byte) (key, id []byte)) 
 			},
 		}
 	}
+	old := named(oldHoldName, "a hold of 0.1.0: the first key, ':hold:' and the id")
+	old.Unslotted = true // such a hold was made without slots
 	return []commands.KeySpec{
 		keys,
 		named(holdName, "the hold: the first key, ':hold:', the key as a hash tag and ':' if it has none, "+
 			"and the id"),
-		named(oldHoldName, "a hold of 0.1.0: the first key, ':hold:' and the id"),
+		old,
 	}
 }
 

@@ -172,6 +172,7 @@ func New(o Options) *Storage {
 // for one. A Storage without a directory need not be opened.
 func (s *Storage) Open() error {
 	wanted := s.cfg.Bool("appendonly") || len(s.cfg.SavePoints()) > 0
+	named := s.cfg.Bool("cluster-enabled") && s.cfg.String("cluster-config-file") != "" // a file keeps the id
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -179,7 +180,7 @@ func (s *Storage) Open() error {
 		return errNoDisk
 	case s.place.fs == nil:
 		return nil
-	case wanted:
+	case wanted || named:
 		if err := s.place.lock(); err != nil {
 			return err
 		}

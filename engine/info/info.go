@@ -25,7 +25,12 @@ var sections = []section{
 	{name: "commandstats", extra: true, rows: commandRows},
 	{name: "errorstats", rows: errorRows},
 	{name: "latencystats", extra: true, rows: latencyRows},
-	{name: "cluster", rows: []row{always("cluster_enabled", 0)}},
+	{name: "cluster", rows: []row{fact("cluster_enabled", func(f *Facts) any {
+		if f.Config.Bool("cluster-enabled") {
+			return 1
+		}
+		return 0
+	})}},
 	{name: "keyspace", rows: keyspaceRows},
 	{name: "limiter", rows: limiterRows},
 	{name: "upstream", rows: upstreamRows},

@@ -27,7 +27,12 @@ var serverRows = []row{
 		extra("redis_version is the version whose answers are given.")),
 	fact("zlimit_zones", func(*Facts) any { return calendar.Release() },
 		extra("The release of the IANA database whose time zones windows of the calendar have.")),
-	always("redis_mode", "standalone"),
+	fact("redis_mode", func(f *Facts) any {
+		if f.Config.Bool("cluster-enabled") {
+			return "cluster"
+		}
+		return "standalone"
+	}),
 	fact("os", func(*Facts) any { return process.OSName() }),
 	always("arch_bits", 32<<(^uint(0)>>63)),
 	always("monotonic_clock", "go", differs("Go's own.")),

@@ -15,7 +15,3 @@ func TestKeySlot(t *testing.T) {
 	require.NotEqual(t, KeySlot([]byte("user_123")), KeySlot([]byte("rate_limit:{}{user_123}")))
 	require.Less(t, KeySlot(bytes.Repeat([]byte{'{'}, 1<<20)), Slots) // one pass, however many braces
 }
-
-func TestClusterHelpIsRefusedToo(t *testing.T) {
-	require.Equal(t, errNoCluster, testTable().Call(&Ctx{}, words("cluster", "help")))
-}
