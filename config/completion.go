@@ -9,12 +9,14 @@ import (
 // programOptions are the options of zlimit-server that are no directives, with what
 // they are for.
 var programOptions = [][2]string{
-	{"help", "print the usage and the directives"},
+	{"help", "print the usage"},
+	{"help-all", "print every directive"},
 	{"version", "print the version"},
 	{"check", "check a configuration file"},
 	{"check-aof", "check an append-only file"},
 	{"check-rdb", "check a snapshot"},
 	{"fix", "truncate a damaged end, with --check-aof"},
+	{"export", "move keys to a server or a cluster"},
 }
 
 // Completion returns a script that completes the command line of zlimit-server in a

@@ -24,6 +24,9 @@ type FileError struct {
 	Line   int    // from 1; see ParseArgs
 	Text   string // the line, without surrounding white space
 	Reason string
+
+	// Unknown is the name in the line that is the name of no directive; empty if that is not the error.
+	Unknown string
 }
 
 // Error returns Report without a version.
@@ -162,6 +165,7 @@ func (p *parser) parseLine(line string, at *FileError) error {
 	}
 	n, ok := lookup(words[0])
 	if !ok {
+		at.Unknown = words[0]
 		return at.withReason(errBadDirective)
 	}
 	d, args := &table[n.index], words[1:]

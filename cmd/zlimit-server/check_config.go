@@ -26,7 +26,7 @@ func checkConfig(args []string, stdin io.Reader, stdout, stderr io.Writer) (code
 		errs, warnings = server.Check(cfg)
 	}
 	for _, err := range errs {
-		writeLines(stderr, "zlimit-server: ", checkLine(err))
+		writeLines(stderr, "zlimit-server: ", checkLine(err, args))
 	}
 	for _, err := range warnings {
 		writeLines(stderr, "zlimit-server: warning: ", err.Error())
@@ -39,15 +39,19 @@ func checkConfig(args []string, stdin io.Reader, stdout, stderr io.Writer) (code
 }
 
 // checkLine returns an error in one line, if it is of a line.
-func checkLine(err error) string {
+func checkLine(err error, args []string) string {
 	line := (*config.FileError)(nil)
 	if !errors.As(err, &line) {
 		return err.Error()
 	}
-	if line.File == "" {
-		return fmt.Sprintf("option '--%s': %s", line.Text, line.Reason)
+	reason := line.Reason
+	if h := hint(err, args); h != "" {
+		reason = h
 	}
-	return fmt.Sprintf("%s, line %d: '%s': %s", line.File, line.Line, line.Text, line.Reason)
+	if line.File == "" {
+		return fmt.Sprintf("option '--%s': %s", line.Text, reason)
+	}
+	return fmt.Sprintf("%s, line %d: '%s': %s", line.File, line.Line, line.Text, reason)
 }
 
 // writeLines writes each line of a text behind a prefix.

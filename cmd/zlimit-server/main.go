@@ -38,6 +38,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if code, done := exportKeys(args, stdout, stderr); done {
 		return code
 	}
+	if len(args) > 0 && args[0] == "--help-all" {
+		writeHelpAll(stdout)
+		return 0
+	}
 	cfg := config.New()
 	in := &usedReader{Reader: stdin}
 	switch err := cfg.ParseArgs(args, in); {
@@ -49,6 +53,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return 0
 	case err != nil:
 		fmt.Fprintln(stderr, err)
+		if h := hint(err, args); h != "" {
+			fmt.Fprintln(stderr, h)
+		}
 		return 1
 	case in.used && cfg.Bool("exit-with-stdin"):
 		fmt.Fprintln(stderr, "zlimit-server:", errStdinUsed)

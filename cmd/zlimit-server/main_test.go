@@ -205,15 +205,38 @@ func TestGreeting(t *testing.T) {
 	require.Equal(t, "*5", p.dial(t).ask(t, "RL.ALLOW user:42 100 1m"))
 }
 
-// TestHelpIsNarrow checks the width of the help text, but for a line with one long value.
+// TestHelpIsNarrow checks the size of the help texts, but for a line with one long value: the short one fits a
+// screen.
 func TestHelpIsNarrow(t *testing.T) {
-	var out strings.Builder
-	require.Zero(t, run([]string{"--help"}, nil, &out, io.Discard))
-	for line := range strings.Lines(out.String()) {
-		if !strings.HasPrefix(line, "  --client-output-buffer-limit") {
-			require.LessOrEqual(t, len(line)-1, columns, line)
+	for option, lines := range map[string][2]int{"--help": {24, 40}, "--help-all": {300, 600}} {
+		var out strings.Builder
+		require.Zero(t, run([]string{option}, nil, &out, io.Discard))
+		for line := range strings.Lines(out.String()) {
+			if !strings.HasPrefix(line, "  --client-output-buffer-limit") {
+				require.LessOrEqual(t, len(line)-1, columns, line)
+			}
 		}
+		n := strings.Count(out.String(), "\n")
+		require.True(t, lines[0] <= n && n <= lines[1], "%s has %d lines", option, n)
+		require.Contains(t, out.String(), "--metrics-addr \"\"")
 	}
+}
+
+// TestHints checks what is said of misspelled options.
+func TestHints(t *testing.T) {
+	for args, want := range map[string]string{
+		"--prot 7000":           "unknown option --prot: did you mean --port?",
+		"-p 7000":               "unknown option -p: zlimit-server --help-all has every directive",
+		"--port 7000 --check f": "option --check must come first, on the command line",
+		"--hepl":                "unknown option --hepl: did you mean --help?",
+	} {
+		var out strings.Builder
+		require.Equal(t, 1, run(strings.Fields(args), nil, io.Discard, &out), args)
+		require.True(t, strings.HasSuffix(out.String(), "wrong number of arguments\n"+want+"\n"), out.String())
+	}
+	var out strings.Builder
+	require.Equal(t, 1, run([]string{"--port", "x"}, nil, io.Discard, &out))
+	require.NotContains(t, out.String(), "unknown")
 }
 
 func TestSignalFinishesCommands(t *testing.T) {

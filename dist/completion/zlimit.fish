@@ -1,10 +1,12 @@
 # Completion of zlimit-server in fish, made from the table of directives: go test . -run Dist -rewrite
-complete -c zlimit-server -l help -d 'print the usage and the directives'
+complete -c zlimit-server -l help -d 'print the usage'
+complete -c zlimit-server -l help-all -d 'print every directive'
 complete -c zlimit-server -l version -d 'print the version'
 complete -c zlimit-server -l check -d 'check a configuration file'
 complete -c zlimit-server -l check-aof -d 'check an append-only file'
 complete -c zlimit-server -l check-rdb -d 'check a snapshot'
 complete -c zlimit-server -l fix -d 'truncate a damaged end, with --check-aof'
+complete -c zlimit-server -l export -d 'move keys to a server or a cluster'
 complete -c zlimit-server -l acl-pubsub-default -x -a 'allchannels resetchannels' -d 'Whether new users of the ACL may use all channels or none'
 complete -c zlimit-server -l aclfile -r -F -d 'File with a line for each user of the ACL, which ACL LOAD and ACL SAVE read and write'
 complete -c zlimit-server -l acllog-max-len -x -d 'Entries that ACL LOG keeps'

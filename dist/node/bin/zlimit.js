@@ -16,7 +16,7 @@ try {
 // If this process is killed, the server ends too, because its standard input does. A caller that
 // uses standard input itself keeps it.
 const args = process.argv.slice(2);
-const own = args.some((arg) => ['-', '--exit-with-stdin', '--version', '-v', '--help', '-h'].includes(arg));
+const own = args.some((arg) => ['-', '--exit-with-stdin', '--version', '-v', '--help', '--help-all', '-h'].includes(arg));
 // Before the server can say that it is ready, so that no signal ends this process alone.
 let server;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
