@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 		"upstream/export", "commands", "logging", "config",
 	},
 	"metrics":              {"page", "engine", "engine/info"},
-	"page":                 {"engine", "resp"},
+	"page":                 {"engine", "engine/info", "resp"},
 	"bench":                {"bench/recorded", root, "testca"},
 	"bench/recorded":       {"words"},
 	"zlimittest":           {"server", "server/pipe", "engine/faults", root, "clock", "config"},

@@ -13,7 +13,9 @@ type registry struct {
 	mu     sync.Mutex
 	byID   map[int64]*Session // protected by mu, as the next one
 	lastID int64
-	works  atomic.Int64 // made so far
+	// observing is how many of them have Peer.Observes; protected by mu.
+	observing int
+	works     atomic.Int64 // made so far
 
 	buffers atomic.Int64 // bytes of connections and transactions as published, unread replies, and names
 	mail    atomic.Int64 // bytes of mailboxes
@@ -40,6 +42,16 @@ func (r *registry) add(s *Session) {
 	r.lastID++
 	s.id = r.lastID
 	r.byID[s.id] = s
+	if s.peer.Observes {
+		r.observing++
+	}
+}
+
+// clients returns how many sessions are counted as clients.
+func (r *registry) clients() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.byID) - r.observing
 }
 
 // remove removes a session and reports whether it was there.
@@ -48,6 +60,9 @@ func (r *registry) remove(s *Session) bool {
 	defer r.mu.Unlock()
 	_, ok := r.byID[s.id]
 	delete(r.byID, s.id)
+	if ok && s.peer.Observes {
+		r.observing--
+	}
 	return ok
 }
 

@@ -63,7 +63,7 @@ func (e *Engine) Facts() *info.Facts {
 		Scripts: e.scripts, Stats: &e.stats, Broker: &e.broker, Tracking: &e.recording.tracking,
 		ACLLog: &e.accounts.Log, Doctor: e.observers.doctor, SlowLog: &e.slow.log, Master: r.master,
 		RewriteError: sync.OnceValue(e.rewriteError), ShutdownInMs: sync.OnceValue(e.shutdownInMs),
-		Sessions: e.Sessions, Subscribed: e.subscribers, LargestBuffers: e.largestBuffers,
+		Sessions: e.sessions.clients, Subscribed: e.subscribers, LargestBuffers: e.largestBuffers,
 		Use: use, Memory: sync.OnceValue(func() *memory.Facts { return e.readMemory(use()) }),
 		Room:    &e.room,
 		Storage: sync.OnceValue(e.storage.Status),

@@ -10,6 +10,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/engine/traces"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/words"
@@ -22,7 +23,7 @@ import (
 // transaction. No command waits for a client that does not read; see
 // docs/adr/0007-pubsub.md.
 //
-// observers are these, and what RL.TRACE and RL.DOCTOR remember.
+// observers are these, what RL.TRACE and RL.DOCTOR remember, and the counters of sessions with Peer.Observes.
 type observers struct {
 	monitored atomic.Bool // there is a monitor
 	mu        sync.Mutex  // held while lines are put; acquired after the broker's
@@ -30,6 +31,19 @@ type observers struct {
 
 	traces traces.Tracer
 	doctor *doctor.Doctor
+
+	stats *stats.Stats // protected by mu: of sessions that are not counted; nil: there was none
+}
+
+// uncounted returns the statistics of sessions that are not counted, for a number of commands.
+func (m *observers) uncounted(commands int) *stats.Stats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stats == nil {
+		m.stats = &stats.Stats{}
+		m.stats.Init(commands)
+	}
+	return m.stats
 }
 
 func (m *observers) add(s *Session) {

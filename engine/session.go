@@ -47,6 +47,7 @@ type Peer struct {
 	TLS             bool // it is encrypted
 	Local           bool // on this machine: "enable-debug-command local" admits it
 	Owner           bool // the program that runs the engine: it needs no password and may debug
+	Observes        bool // it shows figures, which count neither it nor its calls; without Shares
 	Streams         bool // it sends replies of resp.KindStream piece by piece, and reads no others
 	Forwards        bool // it calls ForwardBatch
 	Shares          bool // it lends the session a Work, which others use in turns; see Work.Serve
@@ -134,7 +135,11 @@ func (e *Engine) NewSession(p Peer) *Session {
 	s := e.newSession(p)
 	e.sessions.add(s)
 	s.tracking.Init(&e.recording.tracking, s.id, &s.inbox.subscriber)
-	e.stats.Connections.Add(1)
+	if p.Observes {
+		s.work.calls.stats = e.observers.uncounted(e.table.Len())
+	} else {
+		e.stats.Connections.Add(1)
+	}
 	return s
 }
 

@@ -36,6 +36,7 @@ type lastCall struct {
 type calls struct {
 	work      *Work
 	session   *Session          // that has the work, or had it last
+	stats     *stats.Stats      // where they are counted
 	id        int64             // of the work: what is counted is spread by it
 	ran       *commands.Command // the last one of this session; nil: none
 	run       stats.Run         // calls of one command in a row
@@ -106,6 +107,9 @@ func (m *calls) close(monotonicUs int64) {
 // slow logs a call that has ended.
 func (m *calls) slow(cmd *commands.Command, args [][]byte, us int64) {
 	s, redacted := m.session, m.session.work.ctx.Redacted
+	if s.peer.Observes {
+		return
+	}
 	s.engine.slow.call(cmd, us, func() slowlog.Entry {
 		return s.shown.slowEntry(slowlog.Args(args, redacted))
 	})
@@ -142,7 +146,7 @@ func (m *calls) endNow(cmd *commands.Command, args [][]byte, timed bool) {
 	}
 	us := s.engine.clock.MonotonicUs() - m.last.startUs
 	if timed {
-		s.engine.stats.Latency(cmd).Add(us)
+		m.stats.Latency(cmd).Add(us)
 	}
 	if us >= s.engine.slow.attentionUs.Load() {
 		m.slow(cmd, args, us)
@@ -167,7 +171,7 @@ func (m *calls) nested(cmd *commands.Command, args [][]byte) resp.Value {
 	us := endUs - m.last.nestedUs
 	m.last.nestedUs = endUs
 	if timed {
-		s.engine.stats.Latency(cmd).Add(us)
+		m.stats.Latency(cmd).Add(us)
 	}
 	if us >= attentionUs {
 		m.slow(cmd, args, us)

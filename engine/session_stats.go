@@ -15,7 +15,7 @@ func (m *calls) failed(reply *resp.Value) bool {
 	case by != commands.ErrorsUncounted:
 		return by == commands.ErrorsCounted
 	case reply.IsError():
-		s.engine.stats.Errors.Count(reply.Str())
+		m.stats.Errors.Count(reply.Str())
 		return true
 	}
 	return false
@@ -23,7 +23,7 @@ func (m *calls) failed(reply *resp.Value) bool {
 
 // refused counts an error reply and returns it.
 func (m *calls) refused(refusal resp.Value) resp.Value {
-	m.session.engine.stats.Errors.Count(refusal.Str())
+	m.stats.Errors.Count(refusal.Str())
 	return refusal
 }
 
@@ -35,7 +35,7 @@ func (m *calls) isTimed(cmd *commands.Command) bool {
 		return true
 	}
 	m.random = m.random*1664525 + 1013904223
-	return m.random>>28 == 0 || m.run.Calls == 0 && !m.session.engine.stats.Latency(cmd).Timed()
+	return m.random>>28 == 0 || m.run.Calls == 0 && !m.stats.Latency(cmd).Timed()
 }
 
 // CountWritten counts a write of n bytes to the client. Any goroutine may call it.

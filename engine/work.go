@@ -60,6 +60,7 @@ func (e *Engine) NewWork() *Work {
 func (e *Engine) newWork() *Work {
 	w := &Work{engine: e}
 	w.calls.work, w.rec.work = w, w
+	w.calls.stats = &e.stats
 	id := e.sessions.works.Add(1)
 	w.calls.id, w.calls.random = id, uint32(id)
 	w.calls.limits.Sampler = rl.NewTopSampler(&e.stats.Top, id)
@@ -126,14 +127,14 @@ func (s *Session) Release() *Work {
 func (m *calls) begins(cmd *commands.Command) {
 	m.ran = cmd
 	if m.run.Cmd != cmd {
-		m.run.Flush(m.id, &m.work.engine.stats)
+		m.run.Flush(m.id, m.stats)
 		m.run.Cmd = cmd
 	}
 }
 
 // flush adds what was counted to the statistics.
 func (m *calls) flush() {
-	all := &m.work.engine.stats
+	all := m.stats
 	if m.reads > 0 {
 		all.Traffic.AddReads(m.id, m.reads, m.readBytes)
 		m.readBytes, m.reads = 0, 0

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -84,7 +85,11 @@ func Listen(address string, e *engine.Engine, peer PeerFunc) (*Server, error) {
 	s.http.RegisterOnShutdown(pages.Close)
 	go func() {
 		defer close(s.done)
+		var sampling sync.WaitGroup
+		sampling.Go(pages.Run)
 		_ = s.http.Serve(accepting) // until Close
+		pages.Close()
+		sampling.Wait()
 	}()
 	return s, nil
 }

@@ -27,7 +27,7 @@ type client struct {
 func newClient(ctx context.Context, e *engine.Engine, p engine.Peer, user, password string) (*client, error) {
 	c := &client{engine: e, woke: make(chan struct{}, 1)}
 	c.killed, c.kill = context.WithCancel(ctx)
-	p.FD, p.Name, p.Kill = -1, "page", c.kill
+	p.FD, p.Name, p.Kill, p.Observes = -1, "page", c.kill, true
 	p.Wake = func() {
 		select {
 		case c.woke <- struct{}{}:

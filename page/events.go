@@ -47,7 +47,8 @@ var withins = map[string]bool{"": true, "1m": true, "10m": true, "1h": true}
 // permitted.
 const absentEvery = 60
 
-// events sends server-sent events, named as the feeds, until the viewer has gone.
+// events sends server-sent events, named as the feeds, until the viewer has gone. The first
+// is what the charts show of the time before.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	within := r.URL.Query().Get("within")
 	if !withins[within] {
@@ -74,11 +75,13 @@ func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	ticks, stop := p.ticks()
 	defer stop()
 	s := stream{client: c, last: make(map[string][]byte)}
+	first := s.appendHistory(nil, &p.past)
 	for n := 0; ; n++ {
 		text, err := s.tick(n, feeds(within))
 		if err != nil {
 			return
 		}
+		text, first = append(first, text...), nil
 		// A viewer that does not read is dropped: its connection cannot be written to in time.
 		_ = out.SetWriteDeadline(time.Now().Add(p.timeout))
 		if _, err := w.Write(text); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/acl"
+	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/page"
 )
 
@@ -72,7 +75,7 @@ func TestEvents(t *testing.T) {
 	v := p.view()
 	require.Equal(t, "text/event-stream", v.reply.Header.Get("Content-Type"))
 	first := v.next()
-	require.Contains(t, first["info"], `\u000d\u000aconnected_clients:2\u000d\u000a`)
+	require.Contains(t, first["info"], `\u000d\u000aconnected_clients:1\u000d\u000a`)
 	require.Contains(t, first["clients"], " name=page ")
 	for name, data := range first {
 		require.True(t, json.Valid([]byte(data)), "%s: %s", name, data)
@@ -170,4 +173,91 @@ func TestPausedCommands(t *testing.T) {
 	p.ticks <- time.Time{}
 	v.cancel()
 	p.awaitSessions(1)
+}
+
+// TestHistory checks that a viewer is first sent the figures of the last five minutes, if it may call INFO.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	p := newPageTest(t)
+	samples := func(change ...func(r *http.Request)) [][7]int64 {
+		t.Helper()
+		v := p.view(change...)
+		first := v.next()
+		require.NotContains(t, first["history"], "null")
+		var event struct {
+			Reply struct {
+				RunID   string     `json:"run_id"`
+				Samples [][7]int64 `json:"samples"`
+			} `json:"reply"`
+		}
+		if first["history"] != "" {
+			require.NoError(t, json.Unmarshal([]byte(first["history"]), &event))
+			require.Contains(t, first["info"], "run_id:"+event.Reply.RunID+`\u000d`)
+		}
+		p.ticks <- time.Time{}
+		require.NotContains(t, v.next(), "history", "once")
+		v.cancel()
+		p.awaitSessions(1)
+		return event.Reply.Samples
+	}
+	require.Empty(t, samples())
+	p.page.Sample()
+	for range 3 {
+		p.do("RL.ALLOW", "user:42", "2", "10s")
+	}
+	p.session.Count()
+	p.page.Sample()
+	got := samples()
+	require.Len(t, got, 2)
+	require.Equal(t, []int64{1_700_000_000_000_000, 0, 0, 0}, got[0][:4])
+	require.Equal(t, []int64{1_700_000_000_000_000, 2, 1, 3}, got[1][:4])
+	require.Positive(t, got[1][5], "used_memory")
+	require.Positive(t, got[1][6], "used_memory_rss")
+
+	for range 400 {
+		p.do("RL.ALLOW", "user:42", "2", "10s")
+		p.session.Count()
+		p.page.Sample()
+	}
+	got = samples()
+	require.Len(t, got, 300)
+	require.Equal(t, int64(104), got[0][3], "the oldest are gone")
+	require.Equal(t, int64(403), got[299][3])
+
+	p.do("ACL", "SETUSER", "viewer", "on", ">v", "+client")
+	require.Empty(t, samples(user("viewer", "v")))
+}
+
+// TestViewersAreNotCounted checks that a page leaves no trace in the figures that it shows.
+func TestViewersAreNotCounted(t *testing.T) {
+	t.Parallel()
+	p := newPageTest(t, "--slowlog-log-slower-than", "0")
+	p.do("RL.ALLOW", "user:42", "2", "10s")
+	figures := func() (out []string) {
+		p.session.Count()
+		f := p.engine.Facts()
+		f.Table.Each(func(c *commands.Command) {
+			if n := f.Stats.Calls(c); n.Calls+n.Rejected+n.Failed > 0 || f.Stats.Latency(c).Timed() {
+				out = append(out, fmt.Sprint(c.FullName(), n))
+			}
+		})
+		return append(out, fmt.Sprint(f.Sessions(), f.Stats.Commands(), f.Stats.Connections.Load(),
+			f.Stats.Errors.Total(), f.SlowLog.Total(), stats.Total(f.Stats.Decisions()).Peeked))
+	}
+	before := figures()
+	v := p.view()
+	first := v.next()
+	require.Contains(t, first["info"], `\u000d\u000aconnected_clients:1\u000d\u000a`)
+	for range 10 {
+		p.ticks <- time.Time{}
+		require.NotNil(t, v.next())
+	}
+	for _, limit := range []string{"3", "x"} {
+		reply, _ := p.ask("GET", "/command?arg=rl.explain&arg=user:42&arg=10s&arg="+limit)
+		require.Equal(t, 200, reply.StatusCode)
+	}
+	require.Equal(t, before, figures())
+	v.cancel()
+	p.awaitSessions(1)
+	require.Equal(t, before, figures())
 }

@@ -31,6 +31,7 @@ type Options struct {
 // A Page answers the requests of viewers. Its methods may be called concurrently.
 type Page struct {
 	Options
+	past    history
 	streams chan struct{} // holds an element for each stream
 	timeout time.Duration // writeTimeout, but in tests
 	ticks   func() (ticks <-chan time.Time, stop func())
@@ -38,7 +39,7 @@ type Page struct {
 	end     context.CancelFunc
 }
 
-// New returns a Page. Close ends its streams.
+// New returns a Page. Close ends its streams and Run.
 func New(o Options) *Page {
 	p := &Page{
 		Options: o, streams: make(chan struct{}, MaxStreams), ticks: everyInterval, timeout: writeTimeout,
@@ -72,7 +73,7 @@ func everyInterval() (ticks <-chan time.Time, stop func()) {
 	return t.C, t.Stop
 }
 
-// Close ends the event streams.
+// Close ends the event streams and Run.
 func (p *Page) Close() { p.end() }
 
 // page sends the HTML file to whoever may log in.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"regexp"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -205,8 +206,8 @@ func TestGreeting(t *testing.T) {
 	require.Equal(t, "*5", p.dial(t).ask(t, "RL.ALLOW user:42 100 1m"))
 }
 
-// TestHelpIsNarrow checks the size of the help texts, but for a line with one long value: the short one fits a
-// screen.
+// TestHelpIsNarrow checks the size of the help texts, but for a line with one long value: the
+// short one fits a screen.
 func TestHelpIsNarrow(t *testing.T) {
 	for option, lines := range map[string][2]int{"--help": {24, 40}, "--help-all": {300, 600}} {
 		var out strings.Builder
@@ -232,7 +233,7 @@ func TestHints(t *testing.T) {
 	} {
 		var out strings.Builder
 		require.Equal(t, 1, run(strings.Fields(args), nil, io.Discard, &out), args)
-		require.True(t, strings.HasSuffix(out.String(), "wrong number of arguments\n"+want+"\n"), out.String())
+		require.Regexp(t, "wrong number of arguments\n"+regexp.QuoteMeta(want)+"\n$", out.String())
 	}
 	var out strings.Builder
 	require.Equal(t, 1, run([]string{"--port", "x"}, nil, io.Discard, &out))

@@ -64,6 +64,31 @@ func TestFiguresEqualInfo(t *testing.T) {
 	require.NotEqual(t, "12345", eval[string](b, figure("Clients")+`.children[1].innerText`))
 }
 
+// TestChartsBeginFilled: a chart shows what the server has kept from before the page was opened.
+func TestChartsBeginFilled(t *testing.T) {
+	t.Parallel()
+	var samples [][]int64 // as of server_time_usec: each second ten calls are allowed, three denied
+	for i := range int64(300) {
+		samples = append(samples, []int64{(1_700_000_000 + i) * 1e6, 10 * i, 3 * i, 13 * i, 130 * i, 1 << 20, 1 << 25})
+	}
+	s := startCanned(t, &canned{events: map[string]any{
+		"history": map[string]any{"run_id": "1", "samples": samples},
+	}})
+	b := open(t, "http://"+s.host+"/", desktop)
+	b.await(`document.querySelectorAll("#decisions-chart polyline").length === 2`)
+	for chart, want := range map[string]string{
+		"decisions": "4 min 55 s ago: allowed 10, denied 3.0", "memory": "4 min 55 s ago: keys and buffers 1.00 M, process 32.0 M",
+		"latency": "4 min 55 s ago: mean µs of a command 10",
+	} {
+		slider := fmt.Sprintf("#%s-chart svg[role=slider]", chart)
+		b.do(chromedp.Focus(chromedp.CSS(slider)), chromedp.KeyEvent(kb.Home))
+		for range 5 {
+			b.do(chromedp.KeyEvent(kb.ArrowRight))
+		}
+		require.Equal(t, want, eval[string](b, fmt.Sprintf(`document.querySelector(%q).getAttribute("aria-valuetext")`, slider)))
+	}
+}
+
 // TestLooks: in every look nothing is cut off or too pale.
 func TestLooks(t *testing.T) {
 	t.Parallel()
@@ -76,6 +101,7 @@ func TestLooks(t *testing.T) {
 		b.await(`document.querySelectorAll("#decisions-chart polyline").length === 2`)
 		require.LessOrEqual(t, eval[float64](b, `document.scrollingElement.scrollWidth`), float64(l.width), l)
 		require.Empty(t, eval[[]string](b, cutOff), l)
+		require.Empty(t, eval[[]string](b, scrolled), l)
 		require.Empty(t, eval[[]string](b, paleTexts), l)
 		grounds[l.scheme] = eval[string](b, `getComputedStyle(document.body).backgroundColor`)
 		// The check of contrast can fail.
@@ -93,6 +119,10 @@ const cutOff = `[...document.querySelectorAll("section, #figures")].flatMap((s) 
 		return inner.width > 0 && (inner.right > box.right + 1 || inner.left < box.left - 1);
 	}).map((e) => s.id + ": " + e.tagName + " " + e.textContent.slice(0, 40));
 })`
+
+// scrolled lists the tables that are wider than what is seen of them.
+const scrolled = `[...document.querySelectorAll(".scroll")].filter((e) => e.scrollWidth > e.clientWidth)
+	.map((e) => e.firstElementChild.id)`
 
 // paleTexts lists texts whose contrast with what is behind them is below 4.5:1, which is
 // WCAG's AA for text of this size.

@@ -4,7 +4,8 @@ var clientRows = []row{
 	fact("connected_clients", func(f *Facts) any {
 		n := f.Sessions()
 		return word{max(n-f.Master.Count(), 0), n} // one may have closed in between
-	}, gauge("zlimit_connected_clients", "Connected clients.")),
+	}, gauge("zlimit_connected_clients", "Connected clients."),
+		differs("Viewers of the page of metrics-addr are not counted.")),
 	always("cluster_connections", 0),
 	fact("maxclients", func(f *Facts) any { return f.Config.Int("maxclients") },
 		gauge("zlimit_maxclients", "Limit of connected clients.")),

@@ -34,11 +34,10 @@ class Chart {
   height = 150;
   perSecond() { return Math.max(1, this.width - this.left - 8) / span; }
 
-  // add appends the values at a second. A value that is not known is NaN.
+  // add appends the values at a second, which draw then shows. A value that is not known is NaN.
   add(second, values) {
     this.samples.push({ second, values });
     while (this.samples.length > 0 && this.samples[0].second < second - span) this.samples.shift();
-    this.draw();
   }
 
   // clear forgets what came before a gap.

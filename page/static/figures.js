@@ -27,17 +27,22 @@ function keys(info) {
   return withPrefix(info, "db").reduce((sum, [, db]) => sum + number(db, "keys"), 0);
 }
 
-// computeRates derives what happens per second from two INFO.
-function computeRates(info) {
+// sampleOf returns the counters and the memory of an INFO, as they are in the server's history.
+function sampleOf(info) {
   const now = {
     us: number(info, "server_time_usec"), run: info.get("run_id"),
     allowed: number(info, "limiter_allowed"), denied: number(info, "limiter_denied"),
-    calls: 0, usec: 0,
+    calls: 0, usec: 0, used: number(info, "used_memory"), resident: number(info, "used_memory_rss"),
   };
   for (const [, c] of withPrefix(info, "cmdstat_")) {
     now.calls += number(c, "calls");
     now.usec += number(c, "usec");
   }
+  return now;
+}
+
+// computeRates derives what happens per second from a sample and the one before.
+function computeRates(now) {
   const before = rates.previous, seconds = before ? (now.us - before.us) / 1e6 : 0;
   rates.previous = now;
   rates.restarted = before !== undefined && before.run !== now.run;
@@ -47,7 +52,8 @@ function computeRates(info) {
   const per = (field) => (usable ? (now[field] - before[field]) / seconds : NaN);
   rates.allowed = per("allowed");
   rates.denied = per("denied");
-  rates.meanUs = per("calls") > 0 ? per("usec") / per("calls") : NaN;
+  // usec is an estimate from a sample of the calls, so that it may decrease.
+  rates.meanUs = per("calls") > 0 && per("usec") >= 0 ? per("usec") / per("calls") : NaN;
 }
 
 function showFigures(info) {

@@ -1,6 +1,6 @@
 // Panels: what each event of the stream shows.
 
-let decisionsChart, memoryChart, latencyChart;
+let decisionsChart, memoryChart, latencyChart, charts;
 
 function makeCharts() {
   decisionsChart = new Chart($("decisions-chart"), "Decisions per second over the last five minutes",
@@ -9,12 +9,34 @@ function makeCharts() {
     ["keys and buffers", "process"], bytes, ["s0", "s2"]);
   latencyChart = new Chart($("latency-chart"), "Mean execution time of commands over the last five minutes",
     ["mean µs of a command"], mean);
+  charts = [decisionsChart, memoryChart, latencyChart];
+}
+
+// addSample adds a sample to the charts.
+function addSample(now) {
+  computeRates(now);
+  if (rates.restarted) charts.forEach((chart) => chart.clear());
+  const second = now.us / 1e6;
+  decisionsChart.add(second, [rates.allowed, rates.denied]);
+  memoryChart.add(second, [now.used, now.resident]);
+  latencyChart.add(second, [rates.meanUs]);
 }
 
 // mean returns microseconds, with a digit after the point if they are few.
 const mean = (us) => (us < 10 ? us.toFixed(1) : count(us));
 
 const panels = {
+  // history begins the charts anew with what the server has seen before the page was opened or lost it.
+  history(result) {
+    const run = result.reply.run_id;
+    rates.previous = undefined;
+    charts.forEach((chart) => chart.clear());
+    for (const [us, allowed, denied, calls, usec, used, resident] of result.reply.samples) {
+      addSample({ us, run, allowed, denied, calls, usec, used, resident });
+    }
+    charts.forEach((chart) => chart.draw());
+  },
+
   info(result) {
     if (result.reply === undefined) {
       notify("INFO: " + reason(result, "INFO"));
@@ -22,13 +44,9 @@ const panels = {
     }
     const info = parseInfo(result.reply);
     serverUs = number(info, "server_time_usec");
-    computeRates(info);
-    if (rates.restarted) [decisionsChart, memoryChart, latencyChart].forEach((chart) => chart.clear());
+    addSample(sampleOf(info));
+    charts.forEach((chart) => chart.draw());
     showFigures(info);
-    const second = serverUs / 1e6;
-    decisionsChart.add(second, [rates.allowed, rates.denied]);
-    memoryChart.add(second, [number(info, "used_memory"), number(info, "used_memory_rss")]);
-    latencyChart.add(second, [rates.meanUs]);
     showAlgorithms(info);
     showMemory(info);
     showCommands(info);
@@ -124,12 +142,12 @@ function showCommands(info) {
   fillTable("commands-table", rows, "No command has run.");
 }
 
-// showTop shows RL.TOP's rows: the name, the most that the count can be, and how much less
-// it may be. The inspector gets the limit and the window of the last decision.
+// showTop shows RL.TOP's rows: the name, and the count or the range that it is in. The
+// inspector gets the limit and the window of the last decision.
 function showTop(table, result, format, none) {
   const rows = (result.reply?.keys ?? [])
     .map(([key, n, error, limit, window]) =>
-      [{ key, limit, window }, format(n), error > 0 ? "− " + format(error) : "exact"]);
+      [{ key, limit, window }, error > 0 ? format(n - error) + " to " + format(n) : format(n)]);
   fillTable(table, rows, result.reply !== undefined ? none : reason(result, "RL.TOP"));
 }
 
