@@ -6,9 +6,12 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -154,4 +157,59 @@ func TestHardenedSlowsGuessers(t *testing.T) {
 	for !strings.Contains(<-replies, "-ERR too many logins from this address have failed") {
 	}
 	require.Regexp(t, "^-ERR too many logins", h.dial(t, "").ask(t, "AUTH operator operator"))
+}
+
+// TestHardenedComment runs the commands of the file's head comment as a new user would, and logs in with the
+// certificate and the password that they have made.
+func TestHardenedComment(t *testing.T) {
+	t.Parallel()
+	if out, err := exec.Command("openssl", "version").Output(); err != nil || string(out) < "OpenSSL 3" {
+		t.Skip("the commands need OpenSSL 3, and the tests need Go and nothing else")
+	}
+	text, err := os.ReadFile(hardenedFile)
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "zlimit")
+	head, _, _ := strings.Cut(string(text), "\n\n")
+	var script, start, ask string // what comes before the start; the last two lines
+	for line := range strings.Lines(strings.ReplaceAll(head, "/var/lib/zlimit", dir)) {
+		if command, ok := strings.CutPrefix(line, "#        "); ok {
+			script, start, ask = script+start, ask, command
+		}
+	}
+	require.Contains(t, start, "zlimit-server --check "+dir)
+	require.Contains(t, ask, "redis-cli --tls ")
+	shell := exec.Command("sh", "-e")
+	shell.Stdin, shell.Dir = strings.NewReader(script), "../.."
+	printed, err := shell.Output()
+	require.NoError(t, err)
+	password, hash, ok := strings.Cut(strings.TrimSpace(string(printed)), "\n")
+	require.True(t, ok, "%s", printed)
+
+	file := filepath.Join(dir, "hardened.conf")
+	config, err := os.ReadFile(file)
+	require.NoError(t, err)
+	config = []byte(strings.ReplaceAll(string(config), "/var/lib/zlimit", dir))
+	config = []byte(strings.Replace(string(config), "\nuser limiter on ", "\nuser limiter on "+hash+" ", 1))
+	require.NoError(t, os.WriteFile(file, config, 0o600))
+	require.Zero(t, run([]string{"--check", file}, nil, io.Discard, t.Output()))
+	p := startAsync(t, file, "--tls-port", freePort(t), "--metrics-addr", "127.0.0.1:0")
+	_, err = p.stdout.ReadString('\n') // the note that the default user is disabled
+	require.NoError(t, err)
+	p.readGreeting(t, p.stdout)
+
+	authority, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
+	require.NoError(t, err)
+	roots := x509.NewCertPool()
+	require.True(t, roots.AppendCertsFromPEM(authority))
+	own, err := tls.LoadX509KeyPair(filepath.Join(dir, "client.crt"), filepath.Join(dir, "client.key"))
+	require.NoError(t, err)
+	nc, err := tls.Dial("tcp", p.addr, &tls.Config{
+		RootCAs: roots, ServerName: "localhost", Certificates: []tls.Certificate{own},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { nc.Close() })
+	require.NoError(t, nc.SetDeadline(time.Now().Add(testTimeout)))
+	c := &client{nc, bufio.NewReader(nc)}
+	require.Equal(t, "+OK", c.ask(t, "AUTH limiter "+password))
+	require.Equal(t, "*5", c.ask(t, "RL.ALLOW rl:42 3 10s"))
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"regexp"
 	"os/exec"
 	"path/filepath"
 	"regexp"
