@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -85,4 +86,17 @@ func TestReadmeBlocksAreInTheirFiles(t *testing.T) {
 	}
 	blocks, _ := missing(strings.Replace(page, "limits.Close()", "limits.End()", 1), read)
 	require.Len(t, blocks, 1)
+}
+
+// TestReadmeImports checks that the import paths in README are packages of this module.
+func TestReadmeImports(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	paths := regexp.MustCompile(`(?m)^\t"github.com/zlimit/zlimit(.*?)"`).FindAllSubmatch(page, -1)
+	require.Len(t, paths, 4)
+	for _, path := range paths {
+		sources, err := filepath.Glob("." + string(path[1]) + "/*.go")
+		require.NoError(t, err)
+		require.NotEmpty(t, sources, "%s", path[1])
+	}
 }
