@@ -66,20 +66,21 @@ func TestDoctorOnTheDocuments(t *testing.T) {
 		}
 		return out
 	}
-	race := "check-then-add limiter zadd b"
+	race, denied := "check-then-add limiter zadd b", "counts-denied-calls limiter zcard a"
 	for _, c := range []struct {
 		flow string
 		want []string
 	}{
 		{"1 whole seconds, by commands", append(merged("zadd", "a", "b"), race)},
 		{"2 milliseconds, unique members", []string{race}},
-		{"2 milliseconds, one member for all", []string{race}},
+		{"2 milliseconds, one member for all", []string{race, "constant-member limiter zadd b"}},
 		{"3 milliseconds, by script, strings as replies", merged("zadd (script)", "b")},
 		{"4 two requests in 30 s", append(merged("zadd", "b"), race)},
 		{"5 a counter with MULTI on one connection", []string{race}},
 		{"5 a counter with MULTI on another connection", []string{race}},
-		{"6 the hit first, in MULTI", merged("zadd", "b")},
-		{"6 the hit first, by script", merged("zadd (script)", "b")},
+		{"6 the hit first, in MULTI", append(merged("zadd", "b"), denied)},
+		{"6 the hit first, by script", append(merged("zadd (script)", "b"),
+			"counts-denied-calls limiter zcard (script) a")},
 		{"7 whole seconds, by script", merged("zadd (script)", "a", "b")},
 		{"7 ten in a slice of 5 s", nil},
 		{"8 a hash tag in the key", []string{
@@ -116,8 +117,19 @@ func TestDoctorOnTheDocuments(t *testing.T) {
 		w.manyHits(func(c *flowClient, nowMs int64) rune { return hitFirst(c, nowMs-10_000) }, 0)
 		require.Equal(t, []string{
 			"clock-skew limiter zremrangebyscore a", "clock-skew limiter zremrangebyscore b",
-			"merged-hits limiter zadd b",
+			denied, "merged-hits limiter zadd b",
 		}, w.problems())
+	})
+	t.Run("6 unique members, without MULTI", func(t *testing.T) {
+		w := newScene(t)
+		w.manyHits(func(c *flowClient, nowMs int64) rune {
+			c.do("ZADD", flowKey, ms(nowMs), fmt.Sprint(nowMs, "-", c.serial))
+			c.do("ZREMRANGEBYSCORE", flowKey, "0", ms(nowMs-60_000))
+			c.do("ZCARD", flowKey)
+			c.do("EXPIRE", flowKey, "60")
+			return '+'
+		}, 0)
+		require.Equal(t, []string{"counts-denied-calls limiter zcard b"}, w.problems())
 	})
 	t.Run("5 without the removal", func(t *testing.T) {
 		w := newScene(t)
@@ -149,7 +161,7 @@ const (
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, ARGV[1] - ARGV[2])
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[4])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[5] or ARGV[2])
 return 1`
 
 	serverTimeScript = `
@@ -177,7 +189,7 @@ func TestDoctorOnRightLimiters(t *testing.T) {
 		hit  func(c *flowClient, nowMs int64) rune
 	}{
 		{"1 seconds, by script, unique members", func(c *flowClient, nowMs int64) rune {
-			reply := c.script(rightScript, flowKey, ms(nowMs/1000), "60", "100", unique(c, nowMs))
+			reply := c.script(rightScript, flowKey, ms(nowMs/1000), "60", "100", unique(c, nowMs), "60000")
 			return decision(reply == "1")
 		}},
 		{"2 with WATCH", func(c *flowClient, nowMs int64) rune {
@@ -205,19 +217,24 @@ func TestDoctorOnRightLimiters(t *testing.T) {
 			c.do("EXEC")
 			return '+'
 		}},
-		{"6 the hit first, unique members", func(c *flowClient, nowMs int64) rune {
+		{"6 the hit first, that of a denied call taken back", func(c *flowClient, nowMs int64) rune {
 			c.do("MULTI")
 			c.do("ZADD", flowKey, ms(nowMs), unique(c, nowMs))
 			c.do("ZREMRANGEBYSCORE", flowKey, "0", ms(nowMs-60_000))
 			c.do("ZCARD", flowKey)
 			c.do("EXPIRE", flowKey, "60")
-			c.do("EXEC")
+			replies, err := numbers(c.do("EXEC"))
+			if err == nil && replies[2] > 5 {
+				c.do("ZREM", flowKey, unique(c, nowMs))
+			}
 			return '+'
 		}},
-		{"6 the hit first, without MULTI", func(c *flowClient, nowMs int64) rune {
+		{"6 the hit first, without MULTI, taken back", func(c *flowClient, nowMs int64) rune {
 			c.do("ZADD", flowKey, ms(nowMs), unique(c, nowMs))
 			c.do("ZREMRANGEBYSCORE", flowKey, "0", ms(nowMs-60_000))
-			c.do("ZCARD", flowKey)
+			if c.integer("ZCARD", flowKey) > 5 {
+				c.do("ZREM", flowKey, unique(c, nowMs))
+			}
 			c.do("EXPIRE", flowKey, "60")
 			return '+'
 		}},

@@ -131,7 +131,7 @@ func TestDoctorIsBounded(t *testing.T) {
 		sum += n
 	}
 	require.Equal(t, merged, sum)
-	require.Less(t, w.e.MemoryUse().Doctor, int64(1_300_000))
+	require.Less(t, w.e.MemoryUse().Doctor, int64(1_700_000))
 	do(newSession(t, w.e), "CONFIG SET rl-doctor no")
 	do(newSession(t, w.e), "RL.DOCTOR RESET")
 	require.Zero(t, w.e.MemoryUse().Doctor)

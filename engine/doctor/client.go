@@ -20,8 +20,15 @@ type Client struct {
 
 	skewed   int // hits in a row whose timestamps differ from the server's clock
 	noScript bool
-	texts    [4]scriptText
-	late     lateHit
+
+	begun       uint32 // how many commands, EXECs and scripts have begun
+	wrongSlices int    // how many keys in a row are for another slice of time
+	lastSlice   uint64 // the last of them
+	exec        execKeys
+	script      scriptKeys
+
+	texts [4]scriptText
+	late  lateHit
 }
 
 // NewClient returns the observer of a session. Label returns the name by which findings
@@ -33,6 +40,9 @@ func (d *Doctor) NewClient(id int64, label func() string) *Client {
 // Begin is called before a command, script or EXEC. It reports whether the doctor is on.
 func (cl *Client) Begin() bool {
 	cl.memory = cl.doctor.memory.Load()
+	cl.begun++
+	cl.exec = execKeys{}
+	cl.script.n = 0
 	if cl.late.hash != 0 {
 		cl.reportLateHit()
 	}
@@ -41,16 +51,27 @@ func (cl *Client) Begin() bool {
 
 // Ran implements commands.Observer.
 func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, reply resp.Value) {
-	interested := cl.doctor.rules[cmd.ID()]
-	if interested == nil || c.Retry { // what runs again is seen again
+	interested, inScript := cl.doctor.rules[cmd.ID()], c.Mode.Is(commands.InScript)
+	if interested == nil && !inScript || c.Retry { // what runs again is seen again
+		return
+	}
+	var key []byte
+	var hash uint64
+	if len(cmd.Keys) > 0 && cmd.Keys[0].First == 1 && !cmd.Keys[0].KeyNum {
+		key = args[1]
+		hash = maphash.Bytes(cl.doctor.seed, key)
+		if inScript {
+			cl.script.add(hash, key)
+		}
+	}
+	if interested == nil {
 		return
 	}
 	o := &cl.call
-	*o = call{client: cl, ctx: c, cmd: cmd, args: args, reply: reply}
-	if len(cmd.Keys) > 0 && cmd.Keys[0].First == 1 && !cmd.Keys[0].KeyNum {
-		o.key = args[1]
-		o.hash = maphash.Bytes(cl.doctor.seed, o.key) + uint64(c.DBIndex)
-		o.shard = &cl.memory.shards[store.ShardIndex(o.key)]
+	*o = call{client: cl, ctx: c, cmd: cmd, args: args, reply: reply, key: key, keyHash: hash}
+	if key != nil {
+		o.hash = hash + uint64(c.DBIndex)
+		o.shard = &cl.memory.shards[store.ShardIndex(key)]
 	}
 	for _, r := range interested {
 		r.observe(r, o)
@@ -66,9 +87,10 @@ type call struct {
 	args   [][]byte
 	reply  resp.Value
 
-	key   []byte // nil if the command has none at the first position
-	hash  uint64 // of key
-	shard *shardMemory
+	key     []byte // nil if the command has none at the first position
+	keyHash uint64 // of key
+	hash    uint64 // of key and database
+	shard   *shardMemory
 
 	parsed bool
 	hit    hit

@@ -14,13 +14,14 @@ type Doctor struct {
 	memory   atomic.Pointer[memory] // nil: off
 	seed     maphash.Seed
 	rules    [][]*rule // by the ID of a command: those that look at it
+	changes  []change  // by the ID of a command
 	findings findings
 	next     int // the shard that Tick examines first
 }
 
 // New returns a Doctor that is off, for the commands of a table.
 func New(t *commands.Table) *Doctor {
-	d := &Doctor{seed: maphash.MakeSeed(), rules: make([][]*rule, t.Len())}
+	d := &Doctor{seed: maphash.MakeSeed(), rules: make([][]*rule, t.Len()), changes: make([]change, t.Len())}
 	byName := make(map[string]*commands.Command)
 	for _, c := range t.Declared() {
 		byName[c.FullName()] = c
@@ -31,6 +32,9 @@ func New(t *commands.Table) *Doctor {
 			id := byName[name].ID()
 			d.rules[id] = append(d.rules[id], r)
 		}
+	}
+	for name, c := range changes {
+		d.changes[byName[name].ID()] = c
 	}
 	d.findings.init()
 	return d
@@ -92,9 +96,9 @@ func (d *Doctor) Tick(s *store.Store, nowMs int64) {
 		if !s.TryLock(one) {
 			continue
 		}
-		counters := &m.shards[shard].counters
-		for i := range counters {
-			counters[i].examine(d, m, s, nowMs)
+		keys := &m.shards[shard].lasting
+		for i := range keys {
+			keys[i].examine(d, m, s, nowMs)
 		}
 		s.Unlock(one)
 	}
@@ -102,15 +106,17 @@ func (d *Doctor) Tick(s *store.Store, nowMs int64) {
 
 // memory is what rules remember while the doctor is on.
 type memory struct {
-	shards   [store.NumShards]shardMemory
-	expiring expiring
-	keys     keysCalls
+	shards    [store.NumShards]shardMemory
+	patterns  patterns
+	lifetimes lifetimes
+	keys      keysCalls
 }
 
 // shardMemory is what is remembered of the keys of one shard. The shard's lock protects
 // it. A key has one place in each table, and displaces the key that had it.
 type shardMemory struct {
-	windows  [64]window
-	races    [32]race
-	counters [32]counter
+	windows [64]window
+	races   [32]race
+	lasting [32]lasting
+	dated   [32]dated
 }

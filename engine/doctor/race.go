@@ -6,6 +6,7 @@ import "github.com/zlimit/zlimit/commands"
 type race struct {
 	hash     uint64
 	hits     uint32 // so far
+	sets     uint32 // how often it was set to an integer
 	hitFirst bool   // a client adds its hit before it counts, which is right
 	clients  [4]racer
 }
@@ -17,6 +18,10 @@ type racer struct {
 	checked bool   // and has not added since
 	hits    uint32 // the race's when it checked
 	began   bool   // with a hit, not with a check
+
+	hasValue bool   // the client has the key's value, and has not set it since
+	value    int64  // an integer
+	changes  uint32 // the race's hits and sets when it got that
 }
 
 // race returns what is remembered of the call's key.

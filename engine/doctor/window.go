@@ -6,23 +6,43 @@ import "github.com/zlimit/zlimit/store"
 type window struct {
 	hash     uint64
 	windowMs int64 // its length; 0: unknown
+	source   source
 
-	cutoff, hit   mark // the last of one client that was not compared with the other
-	untrimmed     int  // hits since hits were last removed by score
-	counted       bool // somebody has counted its members
-	fromTwoClocks bool // windowMs was computed from a client's instant and the server's
+	cutoff, hit mark // the last of one client that was not compared with the other
+	untrimmed   int  // hits since hits were last removed by score
+	counted     bool // somebody has counted its members
+
+	usedMs      int64  // when a hit was last added or counted
+	script      uint64 // that did it; 0: none
+	order       order
+	last, count touch // the last hit that was added and not counted, and the last count
+	repeats     uint8 // hits in a row whose member was there
+}
+
+// A source is what the length of a window was computed from.
+type source uint8
+
+const (
+	byLifetime  source = iota // the time to live of the key
+	byTwoClocks               // a client's instant and the server's
+	byClient                  // two instants of one client
+)
+
+// A touch is a call of a client on a key.
+type touch struct {
+	client int64 // 0: none
+	sentMs int64
+}
+
+// by reports whether a client has made the call no more than a second ago.
+func (t *touch) by(client, nowMs int64) bool {
+	return t.client == client && nowMs-t.sentMs <= 1000
 }
 
 // A mark is an instant that a client has sent.
 type mark struct {
-	client int64 // 0: none
-	at     instant
-	sentMs int64
-}
-
-// by reports whether a client has sent the mark no more than a second ago.
-func (m *mark) by(client, nowMs int64) bool {
-	return m.client == client && nowMs-m.sentMs <= 1000
+	touch
+	at instant
 }
 
 // window returns what is remembered of the call's key.
@@ -56,7 +76,10 @@ func clockSkew(r *rule, o *call) {
 			return
 		}
 		w := o.window()
-		w.hit = mark{cl.id, h.at, now}
+		w.hit = mark{touch{cl.id, now}, h.at}
+	case o.cmd.Group != "sorted-set":
+		sliceSkew(r, o)
+		return
 	default:
 		end := 2 // ZCOUNT counts from there on
 		if o.cmd.Name == "zremrangebyscore" {
@@ -67,9 +90,9 @@ func clockSkew(r *rule, o *call) {
 			return
 		}
 		w := o.window()
-		w.cutoff = mark{cl.id, at, now}
-		if length := now - at.ms; length >= shortestMs && (w.windowMs == 0 || w.fromTwoClocks) {
-			w.windowMs, w.fromTwoClocks = length, true
+		w.cutoff = mark{touch{cl.id, now}, at}
+		if length := now - at.ms; length >= shortestMs && (w.windowMs == 0 || w.source == byTwoClocks) {
+			w.windowMs, w.source = length, byTwoClocks
 		}
 	}
 	w := o.window()
@@ -82,7 +105,7 @@ func clockSkew(r *rule, o *call) {
 	if length <= 0 {
 		return
 	}
-	w.windowMs, w.fromTwoClocks = length, false
+	w.windowMs, w.source = length, byClient
 	tolerance := length / 10
 	if !differs(score, now, tolerance) || !differs(cutoff, now, tolerance) {
 		// The clocks agree; or the score is a deadline, and what is removed has passed it.
@@ -154,7 +177,7 @@ func (o *call) learnWindow() {
 	if o.cmd.Name == "expire" {
 		n *= 1000
 	}
-	w.windowMs = n
+	w.windowMs, w.source = n, byLifetime
 }
 
 // oldestHit returns the smallest score of the sorted set in the call's key, if it is an
