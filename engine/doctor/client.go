@@ -51,32 +51,31 @@ func (cl *Client) Begin() bool {
 
 // Ran implements commands.Observer.
 func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, reply resp.Value) {
-	interested, inScript := cl.doctor.rules[cmd.ID()], c.Mode.Is(commands.InScript)
-	if interested == nil && !inScript || c.Retry { // what runs again is seen again
-		return
-	}
-	var key []byte
-	var hash uint64
-	if len(cmd.Keys) > 0 && cmd.Keys[0].First == 1 && !cmd.Keys[0].KeyNum {
-		key = args[1]
-		hash = maphash.Bytes(cl.doctor.seed, key)
-		if inScript {
-			cl.script.add(hash, key)
-		}
-	}
-	if interested == nil {
+	seen, inScript := &cl.doctor.seen[cmd.ID()], c.Mode.Is(commands.InScript)
+	if seen.rules == nil && !inScript || c.Retry { // what runs again is seen again
 		return
 	}
 	o := &cl.call
-	*o = call{client: cl, ctx: c, cmd: cmd, args: args, reply: reply, key: key, keyHash: hash}
-	if key != nil {
-		o.hash = hash + uint64(c.DBIndex)
-		o.shard = &cl.memory.shards[store.ShardIndex(key)]
+	o.key = nil
+	if seen.keyed {
+		o.key = args[1]
+		o.keyHash = maphash.Bytes(cl.doctor.seed, o.key)
+		if inScript {
+			cl.script.add(o.keyHash, o.key)
+		}
 	}
-	for _, r := range interested {
+	if seen.rules == nil {
+		return
+	}
+	o.client, o.ctx, o.cmd, o.change, o.args, o.reply, o.parsed = cl, c, cmd, seen.change, args, reply, false
+	if seen.keyed {
+		o.hash = o.keyHash + uint64(c.DBIndex)
+		o.shard = &cl.memory.shards[store.ShardIndex(o.key)]
+	}
+	for _, r := range seen.rules {
 		r.observe(r, o)
 	}
-	*o = call{}
+	o.ctx, o.args, o.key, o.reply = nil, nil, nil, resp.Value{} // they belong to the session
 }
 
 // A call is a command that has run.
@@ -84,6 +83,7 @@ type call struct {
 	client *Client
 	ctx    *commands.Ctx
 	cmd    *commands.Command
+	change change // that cmd makes
 	args   [][]byte
 	reply  resp.Value
 

@@ -13,28 +13,35 @@ import (
 type Doctor struct {
 	memory   atomic.Pointer[memory] // nil: off
 	seed     maphash.Seed
-	rules    [][]*rule // by the ID of a command: those that look at it
-	changes  []change  // by the ID of a command
+	seen     []seen // by the ID of a command
 	findings findings
 	next     int // the shard that Tick examines first
 }
 
+// seen is what there is to know of a command before it runs.
+type seen struct {
+	rules  []*rule // that look at it
+	keyed  bool    // its first argument is a key
+	change change
+}
+
 // New returns a Doctor that is off, for the commands of a table.
 func New(t *commands.Table) *Doctor {
-	d := &Doctor{seed: maphash.MakeSeed(), rules: make([][]*rule, t.Len()), changes: make([]change, t.Len())}
+	d := &Doctor{seed: maphash.MakeSeed(), seen: make([]seen, t.Len())}
 	byName := make(map[string]*commands.Command)
 	for _, c := range t.Declared() {
 		byName[c.FullName()] = c
+		d.seen[c.ID()].keyed = len(c.Keys) > 0 && c.Keys[0].First == 1 && !c.Keys[0].KeyNum
 	}
 	for i := range rules {
 		r := &rules[i]
 		for _, name := range r.commands {
 			id := byName[name].ID()
-			d.rules[id] = append(d.rules[id], r)
+			d.seen[id].rules = append(d.seen[id].rules, r)
 		}
 	}
 	for name, c := range changes {
-		d.changes[byName[name].ID()] = c
+		d.seen[byName[name].ID()].change = c
 	}
 	d.findings.init()
 	return d

@@ -1,6 +1,10 @@
 package doctor
 
-import "github.com/zlimit/zlimit/commands"
+import (
+	"bytes"
+
+	"github.com/zlimit/zlimit/commands"
+)
 
 // A hit is what a ZADD means to a limiter.
 type hit struct {
@@ -16,7 +20,7 @@ func (o *call) zaddHit() *hit {
 	if o.parsed {
 		return &o.hit
 	}
-	o.parsed = true
+	o.parsed, o.hit = true, hit{}
 	pairs, ok := zaddPairs(o.args)
 	if !ok || o.reply.IsError() {
 		return &o.hit
@@ -29,7 +33,7 @@ func (o *call) zaddHit() *hit {
 			return &o.hit
 		}
 		h.at = at
-		equal = equal && isSameInstant(pairs[i+1], at, now)
+		equal = equal && (bytes.Equal(pairs[i], pairs[i+1]) || isSameInstant(pairs[i+1], at, now))
 	}
 	h.timed, h.added = true, o.reply.Int()
 	if equal {

@@ -32,7 +32,7 @@ func keyWithoutExpiry(r *rule, o *call) {
 	}
 	d, m := o.client.doctor, o.client.memory
 	c := &o.shard.lasting[o.hash%uint64(len(o.shard.lasting))]
-	change, lost := d.changes[o.cmd.ID()], false
+	change, lost := o.change, false
 	switch {
 	case change.dates:
 		if c.hash == o.hash && o.reply.Int() == 1 {

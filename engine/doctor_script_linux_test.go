@@ -1,0 +1,84 @@
+package engine_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/zlimit/zlimit/engine"
+)
+
+// BenchmarkDoctorOfScripts measures what rl-doctor adds to the documents' scripts, called by EVALSHA on 64
+// keys: two engines in turns, one with it and one without, in processor time. It reports the medians of 64
+// calls, and the second by the first.
+func BenchmarkDoctorOfScripts(b *testing.B) {
+	for _, c := range []struct{ name, source, args string }{
+		{"millis", millisScript, "now 60000 100"},
+		{"hit-first", hitFirstScript, "now 60 100"},
+		{"count", countScript, "60000"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			var sides [2]doctorSide
+			for i, on := range []string{"no", "yes"} {
+				e, h := newEngine(b, "--rl-doctor", on)
+				sides[i] = doctorSide{session: newSession(b, e), hands: h}
+				require.Equal(b, sha1Hex(c.source), doWords(sides[i].session, "SCRIPT", "LOAD", c.source))
+			}
+			for n := 0; b.Loop(); n++ {
+				for i := range sides {
+					sides[(n+i)%2].round(b, c.source, c.args)
+				}
+			}
+			off, on := sides[0].median(), sides[1].median()
+			b.ReportMetric(off, "off-ns/call")
+			b.ReportMetric(on, "on-ns/call")
+			b.ReportMetric(on/off, "ratio")
+		})
+	}
+}
+
+// A doctorSide is an engine, and how long its rounds took.
+type doctorSide struct {
+	session *engine.Session
+	hands   *hands
+	took    []time.Duration
+	ran     int
+}
+
+const doctorCalls = 64
+
+func (s *doctorSide) round(b *testing.B, source, words string) {
+	now := ms(startNowMs + s.hands.us.Load()/1000)
+	lines := make([][][]byte, doctorCalls)
+	for i := range lines {
+		line := fmt.Sprintf("EVALSHA %s 1 limit:%d ", sha1Hex(source), s.ran/4096*doctorCalls+i)
+		lines[i] = args(line + strings.Replace(words, "now", now, 1))
+	}
+	before := threadTime(b)
+	for _, line := range lines {
+		s.session.Do(line)
+	}
+	s.took = append(s.took, threadTime(b)-before)
+	s.ran += doctorCalls
+	s.hands.pass(7)
+}
+
+func (s *doctorSide) median() float64 {
+	slices.Sort(s.took)
+	return float64(s.took[len(s.took)/2].Nanoseconds()) / doctorCalls
+}
+
+// threadTime returns the processor time of this thread.
+func threadTime(b *testing.B) time.Duration {
+	var t unix.Timespec
+	require.NoError(b, unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t))
+	return time.Duration(t.Nano())
+}
