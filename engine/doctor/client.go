@@ -24,6 +24,7 @@ type Client struct {
 	begun       uint32 // how many commands, EXECs and scripts have begun
 	wrongSlices int    // how many keys in a row are for another slice of time
 	lastSlice   uint64 // the last of them
+	turns       turns
 	exec        execKeys
 	script      scriptKeys
 
@@ -53,6 +54,9 @@ func (cl *Client) Begin() bool {
 func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, reply resp.Value) {
 	seen, inScript := &cl.doctor.seen[cmd.ID()], c.Mode.Is(commands.InScript)
 	if seen.rules == nil && !inScript || c.Retry { // what runs again is seen again
+		return
+	}
+	if inScript && cl.turns.skip {
 		return
 	}
 	o := &cl.call
@@ -98,6 +102,7 @@ type call struct {
 
 // found counts a problem n times.
 func (o *call) found(r *rule, key []byte, n int64) {
+	o.client.turns = turns{}
 	o.client.doctor.findings.add(r, key, o.by(), n, o.ctx.NowMs)
 }
 

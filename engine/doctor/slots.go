@@ -77,6 +77,7 @@ func (o *call) scriptSlots(r *rule) {
 	used := &cl.script
 	defer func() { used.n = 0 }()
 	cl.begun++
+	defer cl.turns.next()
 	n, ok := store.ParseInt(o.args[2])
 	if !ok || n < 0 || n > int64(len(o.args)-3) {
 		return // the script has not run
