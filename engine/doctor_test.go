@@ -14,30 +14,34 @@ import (
 	"github.com/zlimit/zlimit/scenario"
 )
 
-// TestDoctorCases runs testdata/doctor.cases against an engine with rl-doctor.
+// TestDoctorCases runs testdata/doctor against an engine with rl-doctor.
 func TestDoctorCases(t *testing.T) {
 	race.OneGoroutine(t)
-	f, err := scenario.ReadFile("testdata/doctor.cases", "tick", "found")
+	files, err := scenario.Glob("testdata/doctor/*.cases", "tick", "found")
 	require.NoError(t, err)
-	for _, s := range f.Sections {
-		t.Run(s.Title, func(t *testing.T) {
-			s.Directives = []string{"--rl-doctor", "yes"}
-			p := newCasePlayer(t, s)
-			p.Dial = func(name string) (scenario.Client, error) {
-				c := newCaseClient(p.e, name)
-				if reply := doWords(c.Session, "CLIENT", "SETNAME", name); reply != "OK" {
-					return nil, errors.New(reply)
-				}
-				return c, nil
-			}
-			p.Own["found"] = func(string) ([]byte, error) {
-				found := strings.Join(doctorFindings(p.e), "; ")
-				return fmt.Appendf(nil, "$%d\r\n%s\r\n", len(found), found), nil
-			}
-			for _, fault := range p.Run(s).Faults() {
-				t.Error(fault)
-			}
-		})
+	for _, f := range files {
+		for _, s := range f.Sections {
+			t.Run(s.Title, func(t *testing.T) { runDoctorCase(t, s) })
+		}
+	}
+}
+
+func runDoctorCase(t *testing.T, s scenario.Section) {
+	s.Directives = []string{"--rl-doctor", "yes"}
+	p := newCasePlayer(t, s)
+	p.Dial = func(name string) (scenario.Client, error) {
+		c := newCaseClient(p.e, name)
+		if reply := doWords(c.Session, "CLIENT", "SETNAME", name); reply != "OK" {
+			return nil, errors.New(reply)
+		}
+		return c, nil
+	}
+	p.Own["found"] = func(string) ([]byte, error) {
+		found := strings.Join(doctorFindings(p.e), "; ")
+		return fmt.Appendf(nil, "$%d\r\n%s\r\n", len(found), found), nil
+	}
+	for _, fault := range p.Run(s).Faults() {
+		t.Error(fault)
 	}
 }
 

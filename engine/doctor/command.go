@@ -16,7 +16,7 @@ func Commands(doctor func() *Doctor) []commands.Command {
 		Name: "rl.doctor", Arity: -1, Flags: flags, Group: group, Since: since, Deviation: own,
 		Complexity: "O(N) with N findings",
 		Summary: "Lists what limiters that clients have written by hand do wrong, " +
-			"with the key patterns and the clients.",
+			"with the key patterns and the clients. CONFIG SET rl-doctor yes turns it on.",
 		Handler: func(*commands.Ctx) resp.Value { return doctor().reply() },
 		Subs: []commands.Command{
 			commands.Help(group, since),
@@ -32,13 +32,15 @@ func Commands(doctor func() *Doctor) []commands.Command {
 	}}
 }
 
-var errOff = resp.Error("ERR the doctor is off: CONFIG SET rl-doctor yes")
+// off is a status, because redis-cli shows that as it is, without quotes or "(error)".
+var off = resp.Status("RL.DOCTOR is off and has found nothing. Turn it on with CONFIG SET rl-doctor yes, " +
+	"let the clients work for a while, and call RL.DOCTOR again.")
 
 // reply is RL.DOCTOR's.
 func (d *Doctor) reply() resp.Value {
 	all := d.Findings()
 	if len(all) == 0 && !d.On() {
-		return errOff
+		return off
 	}
 	out := make([]resp.Value, len(all))
 	for i := range all {
