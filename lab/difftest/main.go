@@ -10,6 +10,13 @@
 //	difftest -server ./zlimit-server -family zset -keep-going 20
 //	difftest -self                     # two redis-servers: the generator raises no false alarm
 //
+// It also compares what a program sends: it stands as a proxy before a redis-server, records, and sends the
+// recording to both servers with their clocks held at the instants of the recording (docs/proxies.md).
+//
+//	difftest -server ./zlimit-server -record mine.txt -listen 127.0.0.1:7000
+//	difftest -server ./zlimit-server -record mine.txt -listen 127.0.0.1:7000 npm test
+//	difftest -server ./zlimit-server -replay mine.txt,other.txt -times 100
+//
 // The exit code is 0 without a difference, 1 with one, 2 if the servers could not be compared.
 package main
 
@@ -40,6 +47,12 @@ type settings struct {
 	keepGoing int
 	quiet     bool
 	replicas  bool
+
+	recordTo, listen, behind string
+	limit                    int64
+	command                  []string // that is recorded
+	replayed                 string
+	times                    int
 }
 
 func run(argv []string, out, errOut io.Writer) int {
@@ -66,11 +79,22 @@ func run(argv []string, out, errOut io.Writer) int {
 	fs.BoolVar(&s.replicas, "replicas", false,
 		"give both servers a replica of each kind, cut their links, restart and promote them, and compare "+
 			"what they hold after each round")
+	fs.StringVar(&s.recordTo, "record", "",
+		"`file` to which is recorded what programs send to -listen, until an interrupt or the end of the "+
+			"command in the arguments; then it is replayed")
+	fs.StringVar(&s.listen, "listen", "127.0.0.1:0", "`address` of -record for programs")
+	fs.StringVar(&s.behind, "behind", "",
+		"`address` of the redis-server that programs use through -record (default one that is started; "+
+			"it is not flushed)")
+	fs.Int64Var(&s.limit, "limit", 16<<20, "bytes that a recording may have")
+	fs.StringVar(&s.replayed, "replay", "", "comma-separated recordings to replay")
+	fs.IntVar(&s.times, "times", 0, "with -replay and -record: measure the processor time of so many repetitions")
 	fs.BoolVar(&s.quiet, "quiet", false, "no statistics")
 	if err := fs.Parse(argv); err != nil {
 		return 2
 	}
-	differences, err := s.compare(out)
+	s.command = fs.Args()
+	differences, err := s.carryOut(out)
 	if err != nil {
 		fmt.Fprintln(errOut, "difftest:", err)
 		return 2
@@ -79,6 +103,28 @@ func run(argv []string, out, errOut io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// carryOut does what the flags ask for and returns the number of differences.
+func (s *settings) carryOut(out io.Writer) (differences int, err error) {
+	if s.recordTo == "" && s.replayed == "" {
+		return s.compare(out)
+	}
+	files := strings.FieldsFunc(s.replayed, func(r rune) bool { return r == ',' })
+	if s.recordTo != "" {
+		if err := s.record(out); err != nil {
+			return 0, err
+		}
+		files = append(files, s.recordTo)
+	}
+	for _, path := range files {
+		n, err := s.replayFile(path, out)
+		if err != nil {
+			return differences, err
+		}
+		differences += n
+	}
+	return differences, nil
 }
 
 func (s *settings) parseSeeds() ([]uint64, error) {

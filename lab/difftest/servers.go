@@ -38,6 +38,19 @@ func startOracle(title string, nowMs int64) (server, func(), error) {
 	return server{title: title, addr: r.Addr(), setClock: r.SetClock}, end, nil
 }
 
+// startPlain starts a redis-server whose clock runs, and returns its address.
+func startPlain() (addr string, end func(), err error) {
+	r, err := oracle.Start(oracle.Options{RealTime: true})
+	if err != nil {
+		return "", nil, err
+	}
+	return r.Addr(), func() {
+		if err := r.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "difftest:", err)
+		}
+	}, nil
+}
+
 // debugClock holds and moves the clock of a zlimit-server by DEBUG CLOCK.
 type debugClock struct {
 	addr   string
