@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -17,24 +18,28 @@ import (
 const replayTimeout = 20 * time.Second
 
 // A replay sends the events of a recording to two servers, with their clocks held at the instants of the
-// recording, and compares what they answer. An event ends before the next begins: a command has been sent,
-// replies have been read.
+// recording, and compares what they answer. A command is answered before the next event, unless it may block:
+// so both servers run all commands in one order, each at one instant.
 type replay struct {
 	runner *runner
 	out    io.Writer
 	conns  map[int]*replayed
 
 	compared, different int
-	allowed             map[string]int // replies whose bytes differ as exceptions.go allows, by command
+	missing             int            // replies of the recording that neither server sent
+	allowed             map[string]int // replies whose bytes differ as is expected, by command
 }
 
 // A replayed is a connection of a recording, to both servers.
 type replayed struct {
 	checker
+	number   int
 	sides    [2]*link
 	pending  []step // commands whose replies have not been read
+	ahead    int    // replies that were read before the recording has them
 	messages bool   // it has subscribed: what arrives need not be the reply of a command
 	monitor  bool
+	silent   bool // CLIENT REPLY: not every command is answered
 	failed   bool
 }
 
@@ -62,6 +67,9 @@ func (s *settings) replayFile(path string, out io.Writer) (different int, err er
 	}
 	fmt.Fprintf(out, "%s: %d replies compared, %d differ\n", path, r.compared, r.different)
 	r.explain()
+	if r.missing > 0 {
+		fmt.Fprintf(out, "  %d replies of the recording were sent by neither server\n", r.missing)
+	}
 	if s.times > 0 {
 		err = s.measure(events, out)
 	}
@@ -81,10 +89,12 @@ func (r *replay) run(events []recorded, startMs int64) error {
 		}
 	}()
 	nowMs := startMs
-	for _, e := range events {
+	for len(events) > 0 {
+		e := events[0]
 		if e.atMs > nowMs {
 			nowMs = e.atMs
-			if err := d.run([]step{{clockMs: nowMs}}, func(int, step, reply, reply) bool { return true }); err != nil {
+			clock := []step{{clockMs: nowMs}}
+			if err := d.run(clock, func(int, step, reply, reply) bool { return true }); err != nil {
 				return err
 			}
 		}
@@ -92,17 +102,29 @@ func (r *replay) run(events []recorded, startMs int64) error {
 		if err != nil {
 			return err
 		}
+		n := 1
 		switch {
 		case e.ends:
 			c.close()
 			delete(r.conns, e.conn)
 		case e.args != nil:
-			c.send(e.args, d.timeout)
+			for n < len(events) && events[n].args != nil && events[n].conn == e.conn &&
+				events[n].atMs == e.atMs {
+				n++
+			}
+			if err := r.send(c, events[:n]); err != nil {
+				return err
+			}
 		default:
 			for range e.replies {
-				r.compare(e.conn, c)
+				if c.ahead > 0 {
+					c.ahead--
+				} else if !c.failed {
+					r.await(c)
+				}
 			}
 		}
+		events = events[n:]
 	}
 	return nil
 }
@@ -111,7 +133,7 @@ func (r *replay) conn(number int) (*replayed, error) {
 	if c := r.conns[number]; c != nil {
 		return c, nil
 	}
-	c := &replayed{}
+	c := &replayed{number: number}
 	r.conns[number] = c
 	for side, s := range r.runner.servers() {
 		var err error
@@ -128,51 +150,125 @@ func (c *replayed) close() {
 	}
 }
 
-func (c *replayed) send(args []string, timeout time.Duration) {
+// send sends commands in one write, and reads their replies if each is answered at once.
+func (r *replay) send(c *replayed, events []recorded) error {
+	var out []byte
+	for _, e := range events {
+		out = appendCommand(out, e.args)
+		switch name := strings.ToUpper(e.args[0]); {
+		case strings.HasSuffix(name, "SUBSCRIBE"):
+			c.messages = true
+			continue
+		case name == "MONITOR":
+			c.monitor = true
+		case commandName(e.args) == "CLIENT REPLY":
+			c.silent = true
+		}
+		if c.silent {
+			continue
+		}
+		c.pending = append(c.pending, step{args: e.args})
+	}
 	for _, l := range c.sides {
-		l.send(appendCommand(nil, args), timeout)
+		l.send(out, r.runner.timeout)
 	}
-	switch name := strings.ToUpper(args[0]); {
-	case strings.HasSuffix(name, "SUBSCRIBE"):
-		c.messages = true
-		return
-	case name == "MONITOR":
-		c.monitor = true
+	if c.messages || c.silent || slices.ContainsFunc(c.pending, mayBlock) {
+		return r.pass()
 	}
-	c.pending = append(c.pending, step{args: args})
+	for len(c.pending) > 0 && !c.failed {
+		r.compare(c)
+		c.ahead++
+	}
+	return nil
+}
+
+// mayBlock reports whether a command may wait for others.
+func mayBlock(s step) bool {
+	name := strings.ToUpper(s.args[0])
+	return strings.HasPrefix(name, "B") && strings.Contains(name, "POP") || name == "BLMOVE" ||
+		strings.HasPrefix(name, "WAIT") || strings.HasPrefix(name, "XREAD") ||
+		slices.ContainsFunc(s.args[1:], func(a string) bool { return strings.EqualFold(a, "WAIT") })
+}
+
+// pass asks each server twice on another connection, so that what was sent before has been read.
+func (r *replay) pass() error {
+	for side := range r.runner.links {
+		l := r.runner.links[side][0]
+		for range 2 {
+			l.send([]byte("PING\r\n"), r.runner.timeout)
+			if got := l.receive(); got.fail != "" {
+				return fmt.Errorf("%s: %s", r.runner.servers()[side].title, got.fail)
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	message  = "(message)" // stands for the command of what a subscription gets
+	silence  = time.Second // after which a reply that neither server has sent is not waited for
+	interval = 5 * time.Millisecond
+)
+
+// await compares what the recording has at this place. The servers need not answer here what the program was
+// answered: a deadline may be a millisecond later.
+func (r *replay) await(c *replayed) {
+	for begin := time.Now(); ; {
+		for _, l := range c.sides {
+			if l.ready(interval) {
+				r.compare(c)
+				return
+			}
+		}
+		if time.Since(begin) > silence {
+			r.missing++
+			return
+		}
+	}
+}
+
+// ready reports whether there is something to read, or the connection has ended.
+func (l *link) ready(patience time.Duration) bool {
+	if l.fail != "" || l.SetReadDeadline(time.Now().Add(patience)) != nil {
+		return true
+	}
+	_, err := l.r.Peek(1)
+	var timeout net.Error
+	return !errors.As(err, &timeout) || !timeout.Timeout()
 }
 
 // read reads a reply or a message of each server.
-func (c *replayed) read() (got [2]reply) {
+func (c *replayed) read(timeout time.Duration) (got [2]reply) {
 	for side, l := range c.sides {
 		if l.fail == "" {
-			if raw, err := appendReply(nil, l.r, 0); err != nil {
-				l.failed(err)
-			} else {
+			_ = l.SetReadDeadline(time.Now().Add(timeout)) // reading fails, too
+			raw, err := appendReply(nil, l.r, 0)
+			if err == nil {
 				got[side].raw = raw
 				continue
 			}
+			l.failed(err)
 		}
 		got[side].fail = l.fail
 	}
 	return got
 }
 
-// compare reads what the recording says has arrived on a connection, and reports what differs.
-func (r *replay) compare(number int, c *replayed) {
-	if c.failed {
-		return // it has been reported
-	}
-	got := c.read()
+// compare reads a reply or a message of each server, and reports what differs.
+func (r *replay) compare(c *replayed) {
+	got := c.read(r.runner.timeout)
 	ref, ours := got[0], got[1]
 	r.compared++
-	answered := step{args: []string{"(message)"}}
+	answered := step{args: []string{message}}
 	what := ""
+	c.failed = ref.fail != "" || ours.fail != ""
 	switch {
-	case ref.fail == "" && (ref.raw[0] == '>' || c.messages && isMessage(ref.raw)):
-		if !bytes.Equal(ref.raw, ours.raw) {
+	case !c.failed && (ref.raw[0] == '>' || c.messages && isMessage(ref.raw) || c.silent && len(c.pending) == 0):
+		if !bytes.Equal(ref.raw, ours.raw) && !sameEnd(ref, ours) {
 			what = otherBytes
 		}
+	case c.failed && ref.fail == ours.fail && ref.fail == "connection closed":
+		return
 	case c.monitor && len(c.pending) == 0:
 		return // a line with the time and an address
 	case len(c.pending) == 0:
@@ -180,20 +276,54 @@ func (r *replay) compare(number int, c *replayed) {
 	default:
 		answered, c.pending = c.pending[0], c.pending[1:]
 		what = c.check(answered, ref, ours)
-	}
-	if ref.fail != "" || ours.fail != "" {
-		c.failed = true
-		if what == "" {
-			what = "no reply"
+		if what != "" && !c.failed && sameButOrder(answered, ref, ours) {
+			what = ""
 		}
 	}
 	switch {
 	case what != "":
 		r.different++
-		r.report(number, answered, ref, ours, what)
+		r.report(c.number, answered, ref, ours, what)
 	case !bytes.Equal(ref.raw, ours.raw):
 		r.allowed[answered.name()]++
 	}
+}
+
+// sameButOrder reports whether what scripts return has the same elements in another order: a script may
+// return the fields of a hash or the members of a set.
+func sameButOrder(s step, ref, ours reply) bool {
+	name := commandName(s.args)
+	if !strings.HasPrefix(name, "EVAL") && !strings.HasPrefix(name, "FCALL") && name != "EXEC" {
+		return false
+	}
+	a, errA := parse(ref.raw)
+	b, errB := parse(ours.raw)
+	return errA == nil && errB == nil && ordered(a).key() == ordered(b).key()
+}
+
+// ordered returns a value whose elements are in the order of their keys, at every level.
+func ordered(v value) value {
+	elems := make([]value, len(v.elems))
+	for i, e := range v.elems {
+		elems[i] = ordered(e)
+	}
+	slices.SortFunc(elems, func(a, b value) int { return strings.Compare(a.key(), b.key()) })
+	if v.elems != nil {
+		v.elems = elems
+	}
+	return v
+}
+
+// sameEnd reports whether both servers end a subscription and as many are left: UNSUBSCRIBE without channels
+// ends them in the order of a hash table.
+func sameEnd(ref, ours reply) bool {
+	a, errA := parse(ref.raw)
+	b, errB := parse(ours.raw)
+	if errA != nil || errB != nil || len(a.elems) != 3 || len(b.elems) != 3 {
+		return false
+	}
+	return strings.Contains(a.elems[0].text, "unsubscribe") && a.kind == b.kind &&
+		a.elems[0].key() == b.elems[0].key() && a.elems[2].key() == b.elems[2].key()
 }
 
 // isMessage reports whether a RESP2 reply is what a subscription gets.
@@ -224,43 +354,53 @@ func (r *replay) explain() {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		reason := "the words of the interpreter in an error"
+		reason := "the order of a hash or set that a script returns, or the interpreter's words in an error"
 		if e, ok := exceptions[name]; ok {
 			reason = e.reason
+		} else if name == message {
+			reason = "the order in which UNSUBSCRIBE ends subscriptions"
 		}
 		fmt.Fprintf(r.out, "  not compared byte for byte: %d of %s (%s)\n", r.allowed[name], name, reason)
 	}
 }
 
 // measure prints what the recording takes of each server's processor time, in servers whose clocks run.
-// Connections that subscribe, block or never end a transaction are left out.
+// Connections that subscribe or block are left out.
 func (s *settings) measure(events []recorded, out io.Writer) error {
 	events = plainConnections(events)
-	refServer, endRef, err := startPlain()
+	ref, endRef, err := startPlain()
 	if err != nil {
 		return err
 	}
 	defer endRef()
-	var spent [2]float64
-	commands := 0
-	for _, e := range events {
-		if e.args != nil {
-			commands += s.times
-		}
-	}
 	ours := &child{path: s.serverPath, args: []string{"--enable-debug-command", "no"}}
 	oursAddr, err := ours.start()
 	defer ours.stop()
 	if err != nil {
 		return err
 	}
-	for side, addr := range []string{refServer, oursAddr} {
+	commands := 0
+	for _, e := range events {
+		if e.args != nil {
+			commands += s.times
+		}
+	}
+	if commands == 0 {
+		return nil
+	}
+	var spent [2]float64
+	for side, addr := range []string{ref, oursAddr} {
+		conns := map[int]*link{}
+		// The first time connections are made, which is not measured.
+		if err := sendAll(addr, events, conns); err != nil {
+			return err
+		}
 		before, err := processorTime(addr)
 		if err != nil {
 			return err
 		}
 		for range s.times {
-			if err := sendAll(addr, events); err != nil {
+			if err := sendAll(addr, events, conns); err != nil {
 				return err
 			}
 		}
@@ -268,21 +408,18 @@ func (s *settings) measure(events []recorded, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		spent[side] = (after - before) / float64(max(commands, 1)) * 1e6
+		spent[side] = (after - before) / float64(commands) * 1e6
+		for _, l := range conns {
+			l.close()
+		}
 	}
-	fmt.Fprintf(out, "  processor time, %d commands one by one: redis-server %.1f us a command, zlimit %.1f us\n",
+	fmt.Fprintf(out, "  processor time of %d commands: redis-server %.1f us a command, zlimit %.1f us\n",
 		commands, spent[0], spent[1])
 	return nil
 }
 
 // sendAll sends the commands of a recording, and reads their replies where it did.
-func sendAll(addr string, events []recorded) error {
-	conns := map[int]*link{}
-	defer func() {
-		for _, l := range conns {
-			l.close()
-		}
-	}()
+func sendAll(addr string, events []recorded, conns map[int]*link) error {
 	for _, e := range events {
 		l := conns[e.conn]
 		if l == nil {
@@ -300,28 +437,30 @@ func sendAll(addr string, events []recorded) error {
 				return fmt.Errorf("%s: %s", addr, got.fail)
 			}
 		}
-		if e.ends {
-			l.close()
-			delete(conns, e.conn)
-		}
 	}
 	return nil
 }
 
-// plainConnections returns the events of the connections whose commands are answered at once.
+// plainConnections returns the events of the connections whose commands are answered at once, without their
+// ends.
 func plainConnections(events []recorded) []recorded {
-	waits := map[int]bool{}
+	left := map[int]bool{}
+	owed := map[int]int{} // commands without a reply
 	for _, e := range events {
-		if e.args == nil {
-			continue
+		if e.args != nil && (mayBlock(step{args: e.args}) || commandName(e.args) == "CLIENT REPLY" ||
+			strings.HasSuffix(strings.ToUpper(e.args[0]), "SUBSCRIBE") || strings.EqualFold(e.args[0], "MONITOR")) {
+			left[e.conn] = true
 		}
-		name := strings.ToUpper(e.args[0])
-		if strings.HasSuffix(name, "SUBSCRIBE") || name == "MONITOR" || name == "QUIT" ||
-			strings.HasPrefix(name, "B") && !strings.HasPrefix(name, "BIT") && !strings.HasPrefix(name, "BG") {
-			waits[e.conn] = true
+		if e.args != nil {
+			owed[e.conn]++
 		}
+		owed[e.conn] -= e.replies
 	}
-	return slices.DeleteFunc(slices.Clone(events), func(e recorded) bool { return waits[e.conn] })
+	quit := map[int]bool{}
+	return slices.DeleteFunc(slices.Clone(events), func(e recorded) bool {
+		quit[e.conn] = quit[e.conn] || e.args != nil && strings.EqualFold(e.args[0], "QUIT")
+		return e.ends || left[e.conn] || owed[e.conn] != 0 || quit[e.conn]
+	})
 }
 
 // processorTime asks a server for the seconds of processor time that it has taken.
