@@ -18,8 +18,8 @@ import (
 // zlimit-server or run it in their process. Most show that limiters can be tested so, and
 // compare nothing with Redis; terminal and exporter run Redis' tools and redis_exporter
 // against both servers, sentinel runs redis-sentinel over both, cluster puts the server
-// before a cluster of redis-servers, and migration moves the limiter libraries from one
-// to the other.
+// before a cluster of redis-servers, migration moves the limiter libraries from one
+// to the other, and programs records queues and limiters and replays them on both.
 type suite struct {
 	name         string // as in --only
 	dir          string
@@ -44,6 +44,14 @@ func testSuites(root string) []suite {
 			preparations: []preparation{pythonPreparation("python", at("compat/python"))},
 			// Tests wait for nodes more than they compute.
 			command: []string{"go", "test", "-count=1", "-parallel=3", "-p=1", "./..."},
+		},
+		{
+			name: "programs", dir: at("compat/programs"),
+			preparations: []preparation{
+				pythonPreparation("programs-python", at("compat/programs/python")),
+				nodePreparation("programs-node", at("compat/programs/node"), "bull"),
+			},
+			command: []string{"go", "test", "-count=1", "./..."},
 		},
 		{name: "terminal", dir: at("compat/terminal"), command: []string{"go", "test", "-count=1", "./..."}},
 		{

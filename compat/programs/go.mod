@@ -1,0 +1,24 @@
+module github.com/zlimit/zlimit/compat/programs
+
+go 1.26.0
+
+require (
+	github.com/stretchr/testify v1.12.1
+	github.com/zlimit/zlimit v0.0.0
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/google/btree v1.1.3 // indirect
+	github.com/hdt3213/rdb v1.3.2 // indirect
+	github.com/redis/go-redis/v9 v9.22.0 // indirect
+	github.com/sony/gobreaker/v2 v2.4.0 // indirect
+	github.com/tidwall/btree v1.1.0 // indirect
+	github.com/tidwall/match v1.1.1 // indirect
+	github.com/tidwall/redcon v1.6.2 // indirect
+	go.uber.org/atomic v1.11.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sys v0.35.0 // indirect
+)
+
+replace github.com/zlimit/zlimit => ../..
