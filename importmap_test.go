@@ -53,8 +53,8 @@ var mayImport = map[string][]string{
 	"server/poll":      {},
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
-		"engine/accounts", "engine/cluster", "engine/debug", "engine/doctor", "engine/durable", "engine/faults", "engine/info",
-		"engine/latency",
+		"engine/accounts", "engine/cluster", "engine/debug", "engine/doctor", "engine/durable",
+		"engine/faults", "engine/info", "engine/latency",
 		"engine/memory", "engine/process", "engine/pubsub", "engine/replication", "engine/room",
 		"engine/slowlog", "commands/introspection",
 		"engine/stats", "engine/traces", "engine/tracking", "acl", "scripting", "commands", "commands/rl",

@@ -2,12 +2,12 @@ package config
 
 import "math"
 
-// clusterDirectives are those of cluster mode. A server has all slots and no peer, so that most have no effect.
+// clusterDirectives are those of cluster mode. Many have no effect on a server that has all slots.
 var clusterDirectives = []Directive{
 	{
 		Name: "cluster-enabled", Kind: KindBool, Default: "no", Immutable: true,
-		About: "Whether the server is a cluster of one node, which has all slots: cluster clients find it, and " +
-			"what a cluster refuses is refused.",
+		About: "Whether the server is a cluster of one node, which has all slots: cluster clients find it, " +
+			"and what a cluster refuses is refused.",
 	},
 	{
 		Name: "cluster-config-file", Kind: KindString, Default: "nodes.conf", Immutable: true,

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -11,18 +10,19 @@ import (
 func TestNearest(t *testing.T) {
 	for line, want := range map[string]string{
 		"prot 7000": "port", "PROT 7000": "port", "por 7000": "port", "portt 7000": "port",
-		"timeout=5": "timeout", "timeout:5": "timeout", "maxmemroy 1gb": "maxmemory", "max-memory 1gb": "maxmemory",
+		"timeout=5": "timeout", "timeout:5": "timeout", "maxmemroy 1gb": "maxmemory",
+		"max-memory 1gb": "maxmemory",
 		"append-only yes": "appendonly", "hepl": "help", "chekc f": "check", "x": "",
 		"foo bar": "", "-p 1": "",
 		"\"\" 1": "", strings.Repeat("x", 100): "",
 	} {
 		err := New().ParseFile("f", strings.NewReader(line))
 		at := (*FileError)(nil)
-		require.True(t, errors.As(err, &at), line)
+		require.ErrorAs(t, err, &at, line)
 		require.Equal(t, want, at.Nearest(), line)
 	}
 	at := (*FileError)(nil)
-	require.True(t, errors.As(New().ParseFile("f", strings.NewReader("port x")), &at))
+	require.ErrorAs(t, New().ParseFile("f", strings.NewReader("port x")), &at)
 	require.Empty(t, at.Unknown)
 }
 

@@ -273,8 +273,8 @@ func exec(c *commands.Ctx) resp.Value {
 	return replies.Elements()
 }
 
-// chooseSlot keeps the slot of the queued commands' keys for the scripts among them, and reports false if they
-// are in several slots.
+// chooseSlot keeps the slot of the queued commands' keys for the scripts among them, and reports false if
+// they are in several slots.
 func (w *Work) chooseSlot(queued []queuedCommand) bool {
 	w.env.Slot = commands.NoSlot
 	for i := range queued {

@@ -33,7 +33,8 @@ func newStubEngine(t testing.TB, script, args string) (*Engine, *commands.Ctx, [
 		{Name: "zcard", Arity: 2, Flags: commands.ReadOnly, Handler: stub},
 		{Name: "zadd", Arity: -4, Flags: commands.Write, Handler: stub},
 	}))
-	c := &commands.Ctx{Proto: resp.RESP2, Scope: commands.Scope{Env: &commands.Env{}, Settings: &commands.Settings{}}}
+	scope := commands.Scope{Env: &commands.Env{}, Settings: &commands.Settings{}}
+	c := &commands.Ctx{Proto: resp.RESP2, Scope: scope}
 	s, err := e.scripts.load([]byte(script))
 	require.NoError(t, err)
 	return e, c, splitFields("EVALSHA " + s.sha + " 1 limit:user 1795184400123 " + args)

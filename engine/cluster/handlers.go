@@ -19,8 +19,8 @@ var (
 	errNoReplica   = resp.Error("ERR You should send CLUSTER FAILOVER to a replica")
 	errResetKeys   = resp.Error("ERR CLUSTER RESET can't be called with master nodes containing keys")
 	errHasEpoch    = resp.Error("ERR Node config epoch is already non-zero")
-	errKnowsNodes  = resp.Error("ERR The user can assign a config epoch only when the node does not know any " +
-		"other node.")
+	errKnowsNodes  = resp.Error("ERR The user can assign a config epoch only when the node does not " +
+		"know any other node.")
 )
 
 // refuse is the handler of what would change nodes or slots.
@@ -65,7 +65,8 @@ func addSlotRanges(c *commands.Ctx, _ *View) resp.Value {
 			return errSlotArg
 		}
 		if start > end {
-			return resp.Error(fmt.Sprintf("ERR start slot number %d is greater than end slot number %d", start, end))
+			return resp.Error(fmt.Sprintf("ERR start slot number %d is greater than end slot number %d",
+				start, end))
 		}
 	}
 	first, _ := slotArg(c.Args[2])

@@ -75,8 +75,8 @@ func (v *View) Slots() resp.Value {
 		if n.Endpoint != EndpointHostname && n.Hostname != "" {
 			others = append(others, resp.Bulk("hostname"), resp.Bulk(n.Hostname))
 		}
-		node := resp.Array(n.endpoint(resp.Null), resp.Int(v.clientPort(n)), resp.Bulk(n.ID), resp.Map(others...))
-		out = append(out, resp.Array(resp.Int(n.First), resp.Int(n.Last), node))
+		out = append(out, resp.Array(resp.Int(n.First), resp.Int(n.Last), resp.Array(
+			n.endpoint(resp.Null), resp.Int(v.clientPort(n)), resp.Bulk(n.ID), resp.Map(others...))))
 	}
 	return resp.Array(out...)
 }
@@ -93,7 +93,8 @@ func (v *View) Shards() resp.Value {
 		if n.TLSPort != 0 {
 			node = append(node, resp.Bulk("tls-port"), resp.Int(n.TLSPort))
 		}
-		node = append(node, resp.Bulk("ip"), resp.Bulk(n.IP), resp.Bulk("endpoint"), n.endpoint(resp.Bulk("")))
+		node = append(node, resp.Bulk("ip"), resp.Bulk(n.IP),
+			resp.Bulk("endpoint"), n.endpoint(resp.Bulk("")))
 		if n.Hostname != "" {
 			node = append(node, resp.Bulk("hostname"), resp.Bulk(n.Hostname))
 		}

@@ -188,13 +188,11 @@ func expiryUnit(r *rule, o *call) {
 func (o *call) mistakenInstant(e *expiry) bool {
 	const tenYearsMs = 10 * plausibleMs
 	now := o.ctx.NowMs
-	if at, ok := parseInstant(e.number, now); !e.absolute {
-		return ok && e.ttlMs > tenYearsMs
-	} else if e.unitMs == 1 {
+	at, ok := parseInstant(e.number, now)
+	if e.absolute && e.unitMs == 1 {
 		return ok && at.seconds && e.ttlMs < -tenYearsMs
-	} else {
-		return ok && e.ttlMs > tenYearsMs
 	}
+	return ok && e.ttlMs > tenYearsMs
 }
 
 // thousandTimes reports whether a time to live is a thousand times a length, or a

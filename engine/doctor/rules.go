@@ -33,8 +33,9 @@ func tableOfRules() []rule {
 		{
 			problem:  "renewed-expiry",
 			commands: slices.Concat(counting, setting, expiring), observe: renewedExpiry,
-			advice: "Each call puts the counter's deadline off, so a caller that goes on is denied for ever. " +
-				"Set EXPIRE only if INCR answers 1, in one script, or call RL.ALLOW key limit window ALGO FIXED.",
+			advice: "Each call puts the counter's deadline off, so a caller that goes on is denied for " +
+				"ever. Set EXPIRE only if INCR answers 1, in one script, or call RL.ALLOW key limit window " +
+				"ALGO FIXED.",
 		},
 		{
 			problem: "clock-skew", observe: clockSkew,
@@ -43,15 +44,16 @@ func tableOfRules() []rule {
 				"Synchronize it, or call RL.ALLOW key limit window, which uses the server's clock.",
 		},
 		{
-			problem: "constant-member", commands: []string{"zadd", "zcard", "zcount"}, observe: constantMember,
-			advice: "Each hit has the same member, so the set has one hit at most and no call is ever denied. " +
-				"Make each member unique, or call RL.ALLOW key limit window.",
+			problem:  "constant-member",
+			commands: []string{"zadd", "zcard", "zcount"}, observe: constantMember,
+			advice: "Each hit has the same member, so the set has one hit at most and no call is ever " +
+				"denied. Make each member unique, or call RL.ALLOW key limit window.",
 		},
 		{
 			problem: "counts-denied-calls", observe: countsDenied,
 			commands: []string{"zcard", "zcount", "zrem", "zremrangebyrank", "zpopmax"},
-			advice: "The hit is added before hits are counted, so denied calls count, and a caller that goes " +
-				"on is denied for ever. Count first, in one script, or call RL.ALLOW key limit window.",
+			advice: "The hit is added before hits are counted, so denied calls count, and a caller that " +
+				"goes on is denied for ever. Count first, in one script, or call RL.ALLOW key limit window.",
 		},
 		{
 			problem:  "untrimmed-window",

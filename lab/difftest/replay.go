@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -382,7 +383,7 @@ func (s *settings) measure(events []recorded, out io.Writer) error {
 	commands := 0
 	for _, e := range events {
 		if e.args != nil {
-			commands += s.times
+			commands += s.times * callers
 		}
 	}
 	if commands == 0 {
@@ -390,32 +391,56 @@ func (s *settings) measure(events []recorded, out io.Writer) error {
 	}
 	var spent [2]float64
 	for side, addr := range []string{ref, oursAddr} {
-		conns := map[int]*link{}
-		// The first time connections are made, which is not measured.
-		if err := sendAll(addr, events, conns); err != nil {
-			return err
-		}
-		before, err := processorTime(addr)
+		seconds, err := repeat(addr, events, s.times)
 		if err != nil {
 			return err
 		}
-		for range s.times {
-			if err := sendAll(addr, events, conns); err != nil {
-				return err
-			}
-		}
-		after, err := processorTime(addr)
-		if err != nil {
-			return err
-		}
-		spent[side] = (after - before) / float64(commands) * 1e6
-		for _, l := range conns {
-			l.close()
-		}
+		spent[side] = seconds / float64(commands) * 1e6
 	}
-	fmt.Fprintf(out, "  processor time of %d commands: redis-server %.1f us a command, zlimit %.1f us\n",
-		commands, spent[0], spent[1])
+	fmt.Fprintf(out, "  processor time of %d commands, %d callers: redis-server %.1f us a command, zlimit %.1f us\n",
+		commands, callers, spent[0], spent[1])
 	return nil
+}
+
+// callers is how many send a recording at the same time when it is measured.
+const callers = 16
+
+// repeat sends a recording so many times from each caller, and returns the processor time that the server
+// has taken.
+func repeat(addr string, events []recorded, times int) (seconds float64, err error) {
+	clients := make([]map[int]*link, callers)
+	all := func(times int) error {
+		var wait sync.WaitGroup
+		errs := make([]error, callers)
+		for i := range clients {
+			wait.Go(func() {
+				for range times {
+					errs[i] = errors.Join(errs[i], sendAll(addr, events, clients[i]))
+				}
+			})
+		}
+		wait.Wait()
+		return errors.Join(errs...)
+	}
+	for i := range clients {
+		clients[i] = map[int]*link{}
+		defer func() {
+			for _, l := range clients[i] {
+				l.close()
+			}
+		}()
+	}
+	// The first time connections are made, which is not measured.
+	if err := all(1); err != nil {
+		return 0, err
+	}
+	before, err := processorTime(addr)
+	if err != nil {
+		return 0, err
+	}
+	err = all(times)
+	after, errAfter := processorTime(addr)
+	return after - before, errors.Join(err, errAfter)
 }
 
 // sendAll sends the commands of a recording, and reads their replies where it did.

@@ -29,7 +29,8 @@ Sidekiq.options.merge!(concurrency: 2, queues: ['default'], strict: true, enviro
 require 'sidekiq/launcher'
 launcher = Sidekiq::Launcher.new(Sidekiq.options)
 launcher.run
-7.times { $done.pop }
+jobs = Array.new(7) { $done.pop }
+puts "jobs done: #{jobs.sort.join(' ')}"
 s = Sidekiq::Stats.new
 puts [s.processed, s.failed, s.enqueued, s.scheduled_size, Sidekiq::Queue.new.latency, Sidekiq::RetrySet.new.size, Sidekiq::ProcessSet.new.size].inspect
 Sidekiq::Queue.new.clear
