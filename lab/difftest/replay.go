@@ -36,9 +36,11 @@ type replayed struct {
 	checker
 	number   int
 	sides    [2]*link
-	pending  []step // commands whose replies have not been read
-	ahead    int    // replies that were read before the recording has them
-	messages bool   // it has subscribed: what arrives need not be the reply of a command
+	ids      [2]string // CLIENT ID
+	pending  []step    // commands whose replies have not been read
+	deadline int64     // instant after which a command that blocks is answered; 0: none
+	ahead    int       // replies that were read before the recording has them
+	messages bool      // it has subscribed: what arrives need not be the reply of a command
 	monitor  bool
 	silent   bool // CLIENT REPLY: not every command is answered
 	failed   bool
@@ -98,6 +100,9 @@ func (r *replay) run(events []recorded, startMs int64) error {
 			if err := d.run(clock, func(int, step, reply, reply) bool { return true }); err != nil {
 				return err
 			}
+			if err := r.endWaits(nowMs); err != nil {
+				return err
+			}
 		}
 		c, err := r.conn(e.conn)
 		if err != nil {
@@ -141,6 +146,11 @@ func (r *replay) conn(number int) (*replayed, error) {
 		if c.sides[side], err = dial(s.addr); err != nil {
 			return nil, err
 		}
+		got, err := r.ask(side, c.sides[side], "CLIENT", "ID")
+		if err != nil {
+			return nil, err
+		}
+		c.ids[side] = got.text
 	}
 	return c, nil
 }
@@ -155,7 +165,11 @@ func (c *replayed) close() {
 func (r *replay) send(c *replayed, events []recorded) error {
 	var out []byte
 	for _, e := range events {
-		out = appendCommand(out, e.args)
+		args, timeout := withoutTimeout(e.args)
+		if timeout > 0 {
+			c.deadline = e.atMs + timeout
+		}
+		out = appendCommand(out, args)
 		switch name := strings.ToUpper(e.args[0]); {
 		case strings.HasSuffix(name, "SUBSCRIBE"):
 			c.messages = true
@@ -173,8 +187,11 @@ func (r *replay) send(c *replayed, events []recorded) error {
 	for _, l := range c.sides {
 		l.send(out, r.runner.timeout)
 	}
-	if c.messages || c.silent || slices.ContainsFunc(c.pending, mayBlock) {
-		return r.pass()
+	if c.messages || c.silent {
+		return nil
+	}
+	if slices.ContainsFunc(c.pending, mayBlock) {
+		return r.blocked(c)
 	}
 	for len(c.pending) > 0 && !c.failed {
 		r.compare(c)
@@ -191,18 +208,66 @@ func mayBlock(s step) bool {
 		slices.ContainsFunc(s.args[1:], func(a string) bool { return strings.EqualFold(a, "WAIT") })
 }
 
-// pass asks each server twice on another connection, so that what was sent before has been read.
-func (r *replay) pass() error {
-	for side := range r.runner.links {
-		l := r.runner.links[side][0]
-		for range 2 {
-			l.send([]byte("PING\r\n"), r.runner.timeout)
-			if got := l.receive(); got.fail != "" {
-				return fmt.Errorf("%s: %s", r.runner.servers()[side].title, got.fail)
+// withoutTimeout returns a command that blocks without its timeout, and this in milliseconds: servers need not
+// follow a held clock while they block, so the replay ends the wait by CLIENT UNBLOCK.
+func withoutTimeout(args []string) (endless []string, timeout int64) {
+	if !strings.HasPrefix(strings.ToUpper(args[0]), "B") || !mayBlock(step{args: args}) {
+		return args, 0
+	}
+	at := len(args) - 1
+	if strings.HasSuffix(strings.ToUpper(args[0]), "MPOP") {
+		at = min(1, at)
+	}
+	seconds, err := strconv.ParseFloat(args[at], 64)
+	if err != nil || seconds <= 0 {
+		return args, 0
+	}
+	endless = slices.Clone(args)
+	endless[at] = "0"
+	return endless, int64(seconds * 1000)
+}
+
+// endWaits ends the waits whose timeouts are over.
+func (r *replay) endWaits(nowMs int64) error {
+	for _, c := range r.conns {
+		if c.deadline == 0 || c.deadline >= nowMs {
+			continue
+		}
+		c.deadline = 0
+		for side := range c.sides {
+			if _, err := r.ask(side, r.runner.links[side][0], "CLIENT", "UNBLOCK", c.ids[side]); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// blocked returns when the connection is blocked or has an answer, so that servers block clients in one order.
+func (r *replay) blocked(c *replayed) error {
+	for side, l := range c.sides {
+		begin := time.Now()
+		for !l.ready(interval) && time.Since(begin) < silence {
+			got, err := r.ask(side, r.runner.links[side][0], "CLIENT", "LIST", "ID", c.ids[side])
+			if err != nil {
+				return err
+			}
+			_, flags, _ := strings.Cut(got.text, " flags=")
+			if flags, _, _ = strings.Cut(flags, " "); strings.Contains(flags, "b") {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+func (r *replay) ask(side int, l *link, args ...string) (value, error) {
+	l.send(appendCommand(nil, args), r.runner.timeout)
+	got := l.receive()
+	if got.fail != "" {
+		return value{}, fmt.Errorf("%s: %s: %s", r.runner.servers()[side].title, strings.Join(args, " "), got.fail)
+	}
+	return parse(got.raw)
 }
 
 const (
@@ -260,6 +325,7 @@ func (r *replay) compare(c *replayed) {
 	got := c.read(r.runner.timeout)
 	ref, ours := got[0], got[1]
 	r.compared++
+	c.deadline = 0
 	answered := step{args: []string{message}}
 	what := ""
 	c.failed = ref.fail != "" || ours.fail != ""

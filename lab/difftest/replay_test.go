@@ -103,6 +103,12 @@ const dialogue = startText + `# a comment
 0 3 > BLPOP nothing 0.1
 300 3 < 1
 0 3 x
+0 5 > BRPOP later 2
+1000 6 > BRPOP later 2
+1500 1 > LPUSH later x
+0 1 < 1
+0 5 < 1
+0 6 < 1
 0 2 > UNSUBSCRIBE
 0 2 < 2
 0 4 > CLIENT SETINFO LIB-NAME x
@@ -122,7 +128,7 @@ func TestReplay(t *testing.T) {
 	r, out := replayText(t, ref, ours, dialogue)
 	require.Zero(t, r.different, out)
 	require.Zero(t, r.missing, out)
-	require.Equal(t, 25, r.compared, out)
+	require.Equal(t, 28, r.compared, out)
 	require.Contains(t, out, "CLIENT SETINFO (added in Redis 7.2")
 	require.Contains(t, out, "1 of INFO (version")
 	require.Contains(t, out, "HELLO (version and connection id)")
