@@ -88,7 +88,8 @@ func run(argv []string, out, errOut io.Writer) int {
 			"it is not flushed)")
 	fs.Int64Var(&s.limit, "limit", 16<<20, "bytes that a recording may have")
 	fs.StringVar(&s.replayed, "replay", "", "comma-separated recordings to replay")
-	fs.IntVar(&s.times, "times", 0, "with -replay and -record: measure the processor time of so many repetitions")
+	fs.IntVar(&s.times, "times", 0,
+		"with -replay and -record: measure the processor time of so many repetitions")
 	fs.BoolVar(&s.quiet, "quiet", false, "no statistics")
 	if err := fs.Parse(argv); err != nil {
 		return 2

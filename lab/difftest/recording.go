@@ -14,8 +14,8 @@ import (
 )
 
 // A recording is text. Its first line names the format and the instant at which it begins, in Unix
-// milliseconds; then each line is an event: milliseconds since the event before, the number of the connection,
-// and what happened there.
+// milliseconds; then each line is an event: milliseconds since the event before, the number of the
+// connection, and what happened there.
 //
 //	recording 1 1700000000000
 //	# bottleneck 2.19.5

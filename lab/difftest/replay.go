@@ -208,8 +208,8 @@ func mayBlock(s step) bool {
 		slices.ContainsFunc(s.args[1:], func(a string) bool { return strings.EqualFold(a, "WAIT") })
 }
 
-// withoutTimeout returns a command that blocks without its timeout, and this in milliseconds: servers need not
-// follow a held clock while they block, so the replay ends the wait by CLIENT UNBLOCK.
+// withoutTimeout returns a command that blocks without its timeout, and this in milliseconds: servers need
+// not follow a held clock while they block, so the replay ends the wait by CLIENT UNBLOCK.
 func withoutTimeout(args []string) (endless []string, timeout int64) {
 	if !strings.HasPrefix(strings.ToUpper(args[0]), "B") || !mayBlock(step{args: args}) {
 		return args, 0
@@ -243,7 +243,8 @@ func (r *replay) endWaits(nowMs int64) error {
 	return nil
 }
 
-// blocked returns when the connection is blocked or has an answer, so that servers block clients in one order.
+// blocked returns when the connection is blocked or has an answer, so that servers block clients in one
+// order.
 func (r *replay) blocked(c *replayed) error {
 	for side, l := range c.sides {
 		begin := time.Now()
@@ -265,7 +266,8 @@ func (r *replay) ask(side int, l *link, args ...string) (value, error) {
 	l.send(appendCommand(nil, args), r.runner.timeout)
 	got := l.receive()
 	if got.fail != "" {
-		return value{}, fmt.Errorf("%s: %s: %s", r.runner.servers()[side].title, strings.Join(args, " "), got.fail)
+		title := r.runner.servers()[side].title
+		return value{}, fmt.Errorf("%s: %s: %s", title, strings.Join(args, " "), got.fail)
 	}
 	return parse(got.raw)
 }
@@ -330,7 +332,8 @@ func (r *replay) compare(c *replayed) {
 	what := ""
 	c.failed = ref.fail != "" || ours.fail != ""
 	switch {
-	case !c.failed && (ref.raw[0] == '>' || c.messages && isMessage(ref.raw) || c.silent && len(c.pending) == 0):
+	case !c.failed && (ref.raw[0] == '>' || c.messages && isMessage(ref.raw) ||
+		c.silent && len(c.pending) == 0):
 		if !bytes.Equal(ref.raw, ours.raw) && !sameEnd(ref, ours) {
 			what = otherBytes
 		}
@@ -463,7 +466,8 @@ func (s *settings) measure(events []recorded, out io.Writer) error {
 		}
 		spent[side] = seconds / float64(commands) * 1e6
 	}
-	fmt.Fprintf(out, "  processor time of %d commands, %d callers: redis-server %.1f us a command, zlimit %.1f us\n",
+	fmt.Fprintf(out,
+		"  processor time of %d commands, %d callers: redis-server %.1f us a command, zlimit %.1f us\n",
 		commands, callers, spent[0], spent[1])
 	return nil
 }
@@ -539,7 +543,8 @@ func plainConnections(events []recorded) []recorded {
 	owed := map[int]int{} // commands without a reply
 	for _, e := range events {
 		if e.args != nil && (mayBlock(step{args: e.args}) || commandName(e.args) == "CLIENT REPLY" ||
-			strings.HasSuffix(strings.ToUpper(e.args[0]), "SUBSCRIBE") || strings.EqualFold(e.args[0], "MONITOR")) {
+			strings.HasSuffix(strings.ToUpper(e.args[0]), "SUBSCRIBE") ||
+			strings.EqualFold(e.args[0], "MONITOR")) {
 			left[e.conn] = true
 		}
 		if e.args != nil {

@@ -196,7 +196,8 @@ func TestReadRecordingRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "recording 2 1\n", recordingHead + " x\n0 1 x\n", startText, startText + "0 1\n",
 		startText + "0 1 >\n", startText + "x 1 x\n", startText + "-1 1 x\n", startText + "0 y x\n",
-		startText + "0 1 x y\n", startText + "0 1 < z\n", startText + `0 1 > "a` + "\n", startText + "0 1 ? 1\n",
+		startText + "0 1 x y\n", startText + "0 1 < z\n", startText + `0 1 > "a` + "\n",
+		startText + "0 1 ? 1\n",
 	} {
 		_, _, err := readRecording(strings.NewReader(text))
 		require.Error(t, err, text)
@@ -245,7 +246,8 @@ func TestProxy(t *testing.T) {
 	serving.Go(p.serve)
 	waiter, other := open(t, listener), open(t, listener)
 	waiter.say("BLPOP queue 0\r\n", "")
-	other.say("*2\r\n$4\r\nECHO\r\n$3\r\na\r\n\r\nPING\r\n\"RPUSH\" queue x\r\n", "$3\r\na\r\n\r\n+PONG\r\n:1\r\n")
+	other.say("*2\r\n$4\r\nECHO\r\n$3\r\na\r\n\r\nPING\r\n\"RPUSH\" queue x\r\n",
+		"$3\r\na\r\n\r\n+PONG\r\n:1\r\n")
 	waiter.say("", "*2\r\n$5\r\nqueue\r\n$1\r\nx\r\n")
 	other.say("*1\r\n:1\r\n", "") // not a command: the connection ends
 	_, err = other.in.ReadByte()
