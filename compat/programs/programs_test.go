@@ -18,7 +18,8 @@ import (
 )
 
 var installsNginx = []string{
-	"sh", "-c", "nginx -v && ls /usr/lib/nginx/modules/ngx_http_lua_module.so /usr/share/lua/5.1/nginx/redis.lua",
+	"sh", "-c",
+	"nginx -v && ls /usr/lib/nginx/modules/ngx_http_lua_module.so /usr/share/lua/5.1/nginx/redis.lua",
 }
 
 // programs are the programs with the least number of commands that each must send.
@@ -83,7 +84,9 @@ func TestPrograms(t *testing.T) {
 				require.Regexp(t, line, string(output))
 			}
 			require.NotContains(t, string(output), "the command ended with")
-			require.Contains(t, string(output), "processor time of ")
+			if p.name == "bottleneck" { // every connection of others may have blocked
+				require.Contains(t, string(output), "processor time of ")
+			}
 			require.GreaterOrEqual(t, number(t, sent, output, 1), p.commands)
 			require.GreaterOrEqual(t, number(t, compared, output, 1), p.commands)
 			require.Zero(t, number(t, compared, output, 2))
