@@ -15,8 +15,8 @@ var clusterDirectives = []Directive{
 	},
 	{
 		Name: "cluster-announce-ip", Kind: KindString, Default: "",
-		About: "Address of the node in CLUSTER SLOTS and its like; empty: clients use the one that they have " +
-			"connected to.",
+		About: "Address of the node in CLUSTER SLOTS and its like; empty: clients use the one that they " +
+			"have connected to.",
 	},
 	within(Directive{
 		Name: "cluster-announce-port", Kind: KindInt, Default: "0",

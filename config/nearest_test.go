@@ -11,7 +11,7 @@ func TestNearest(t *testing.T) {
 	for line, want := range map[string]string{
 		"prot 7000": "port", "PROT 7000": "port", "por 7000": "port", "portt 7000": "port",
 		"timeout=5": "timeout", "timeout:5": "timeout", "maxmemroy 1gb": "maxmemory",
-		"max-memory 1gb": "maxmemory",
+		"max-memory 1gb":  "maxmemory",
 		"append-only yes": "appendonly", "hepl": "help", "chekc f": "check", "x": "",
 		"foo bar": "", "-p 1": "",
 		"\"\" 1": "", strings.Repeat("x", 100): "",

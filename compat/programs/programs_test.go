@@ -39,13 +39,18 @@ var programs = []struct {
 		[]string{`\[0, 1, 2, 3, 4, 5\]`, "second time 7", "new rate limit set successfully"},
 	},
 	{
-		"nginx", []string{"node", "nginx/flow.js"}, 20,
+		"nginx",
+		[]string{"node", "nginx/flow.js"},
+		20,
 		installsNginx,
 		[]string{"200 200 200 200 200 200 429 429 429 429", "200 200 429 429", "\n200\n"},
 	},
 	{
-		"sidekiq", []string{"ruby", "ruby/sidekiq_flow.rb"}, 60,
-		[]string{"ruby", "-rsidekiq", "-e", "1"}, []string{"jobs done: 0 1 2 3 4 5 6"},
+		"sidekiq",
+		[]string{"ruby", "ruby/sidekiq_flow.rb"},
+		60,
+		[]string{"ruby", "-rsidekiq", "-e", "1"},
+		[]string{"jobs done: 0 1 2 3 4 5 6"},
 	},
 }
 

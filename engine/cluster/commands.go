@@ -38,11 +38,13 @@ var clusterRows = []row{
 	{varying(sub("bumpepoch", 2, edits, "3.0.0", "O(1)", "",
 		"Advances the epoch of the configuration.", fixed)), refuse},
 	{
-		varying(sub("count-failure-reports", 3, admin, "3.0.0", "O(N)", "node-id", "Counts the reports of a node's failure.", "")),
+		varying(sub("count-failure-reports", 3, admin, "3.0.0", "O(N)", "node-id",
+			"Counts the reports of a node's failure.", "")),
 		ofNode(resp.Int(0)),
 	},
 	{
-		keysOf(sub("countkeysinslot", 3, stale, "3.0.0", "O(N)", "slot", "Counts the keys of a slot.", walks)),
+		keysOf(sub("countkeysinslot", 3, stale, "3.0.0", "O(N)", "slot",
+			"Counts the keys of a slot.", walks)),
 		countKeysInSlot,
 	},
 	{sub("delslots", -3, edits, "3.0.0", "O(N)", "slot [slot ...]",
@@ -50,13 +52,15 @@ var clusterRows = []row{
 	{sub("delslotsrange", -4, edits, "7.0.0", "O(N)", "start-slot end-slot [start-slot end-slot ...]",
 		"Takes ranges of slots from the node.", fixed), refuse},
 	{
-		sub("failover", -2, edits, "3.0.0", "O(1)", "[FORCE | TAKEOVER]", "Makes a replica the master of its slots.", ""),
+		sub("failover", -2, edits, "3.0.0", "O(1)", "[FORCE | TAKEOVER]",
+			"Makes a replica the master of its slots.", ""),
 		failover,
 	},
 	{sub("flushslots", 2, edits, "3.0.0", "O(1)", "", "Takes all slots from the node.", fixed), refuse},
 	{sub("forget", 3, edits, "3.0.0", "O(1)", "node-id", "Removes a node.", ""), forget},
 	{
-		varying(keysOf(sub("getkeysinslot", 4, stale, "3.0.0", "O(N)", "slot count", "Lists keys of a slot.", walks))),
+		varying(keysOf(sub("getkeysinslot", 4, stale, "3.0.0", "O(N)", "slot count",
+			"Lists keys of a slot.", walks))),
 		getKeysInSlot,
 	},
 	{commands.Help("cluster", "5.0.0"), func(c *commands.Ctx, _ *View) resp.Value {
@@ -83,20 +87,23 @@ var clusterRows = []row{
 		describe(func(*View) resp.Value { return resp.OK }),
 	},
 	{
-		sub("set-config-epoch", 3, edits, "3.0.0", "O(1)", "config-epoch", "Sets the epoch of a new node.", ""),
+		sub("set-config-epoch", 3, edits, "3.0.0", "O(1)", "config-epoch",
+			"Sets the epoch of a new node.", ""),
 		setConfigEpoch,
 	},
 	{sub("setslot", -4, edits, "3.0.0", "O(1)",
 		"slot <IMPORTING node-id | MIGRATING node-id | NODE node-id | STABLE>",
 		"Moves a slot to another node.", "only STABLE is accepted, which changes nothing"), setSlot},
 	{
-		varying(sub("shards", 2, stale, "7.0.0", "O(N)", "", "Lists the shards of the cluster and their nodes.", "")),
+		varying(sub("shards", 2, stale, "7.0.0", "O(N)", "",
+			"Lists the shards of the cluster and their nodes.", "")),
 		describe((*View).Shards),
 	},
 	{varying(sub("slaves", 3, admin, "3.0.0", "O(1)", "node-id", "Lists the replicas of a node.",
 		"")), ofNode(resp.Empty)},
 	{
-		varying(sub("slots", 2, stale, "3.0.0", "O(N)", "", "Lists the slots of the cluster and their nodes.", "")),
+		varying(sub("slots", 2, stale, "3.0.0", "O(N)", "",
+			"Lists the slots of the cluster and their nodes.", "")),
 		describe((*View).Slots),
 	},
 }
