@@ -82,6 +82,7 @@ difftest: ## 200,000 random commands, here and on redis-server, byte for byte
 	$(GO) run -C lab ./difftest -server ./zlimit-server -n 200000 -seed $(SEEDS)
 	$(GO) run -C lab ./difftest -server ./zlimit-server -n 40000 -seed $(SEEDS) -quiet \
 		-family observe,zset,hash,set,list,string,bits,keys,sort,tx,lua,conn
+	$(GO) run -C lab ./difftest -server ./zlimit-server -n 40000 -seed $(SEEDS) -quiet -cluster
 	$(GO) run -C lab ./difftest -server ./zlimit-server -n $(REPLICATED) -seed $(SEEDS) -quiet -replicas
 
 crash: ## 240 kills by SIGKILL under load, in every appendfsync mode; what comes back is what was acknowledged

@@ -117,7 +117,7 @@ func selectDB(c *commands.Ctx) resp.Value {
 		return commands.ErrNotInteger
 	case index < math.MinInt32 || index > math.MaxInt32:
 		return errIndexRange
-	case c.Settings.Cluster && index != 0:
+	case c.Settings.Cluster && index != 0 && !c.Mode.Is(commands.Replayed): // see checkDatabases
 		return commands.NotInCluster(c.Cmd)
 	case index < 0 || index >= store.Databases:
 		return commands.ErrDBIndex

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 
@@ -139,9 +140,7 @@ func New(o Options) *Engine {
 		}),
 	}
 	e.life.startUs, e.life.runID = o.Clock.NowUs(), newRunID()
-	e.life.node = cluster.Self{
-		Config: cfg, Port: o.Port, Offset: func() int64 { return e.repl.stream.Position().Offset },
-	}
+	e.life.node = cluster.NewSelf(cfg, o.Port, func() int64 { return e.repl.stream.Position().Offset })
 	if cfg.Bool("cluster-enabled") {
 		e.life.always |= inCluster
 	}
@@ -169,7 +168,7 @@ func New(o Options) *Engine {
 		[]commands.Command{e.stats.Command(func(c *commands.Ctx) { caller(c).Count() })},
 	)
 	e.observers.doctor = doctor.New(e.table)
-	e.life.renameErr = rename(e.table, o.Config.Renames())
+	e.life.refusal = errors.Join(rename(e.table, o.Config.Renames()), e.checkCluster())
 	e.scripts.SetTable(e.table)
 	e.followUpstream()
 	e.accounts.Init(accounts.Options{

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"io"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"sync"
@@ -110,6 +111,39 @@ func TestOneDirectoryOneServer(t *testing.T) {
 	require.NoError(t, p.Close())
 	require.NoError(t, start(t, fs, always...).Close())
 	require.Error(t, prepare(t, nil, always...).Open(), "nowhere to keep it")
+}
+
+// TestNodeOfACluster: the id outlives the process and a power cut, the directory has one server, and keys of
+// another database than 0 are refused.
+func TestNodeOfACluster(t *testing.T) {
+	d := crashdisk.New(1)
+	fs := d.FS()
+	node := []string{"--cluster-enabled", "yes"}
+	p := start(t, fs, node...)
+	id := p.client(t).do("CLUSTER MYID")
+	require.Len(t, id, 40)
+	require.ErrorIs(t, prepare(t, fs, node...).Open(), disk.ErrLocked)
+	require.NoError(t, p.Close())
+	fs = d.PowerCut(rand.New(rand.NewPCG(1, 1))).FS()
+	p = start(t, fs, node...)
+	require.Equal(t, id, p.client(t).do("CLUSTER MYID"))
+	require.NoError(t, p.Close())
+
+	one := append([]string{"--cluster-config-file", ""}, node...)
+	p = start(t, fs, one...)
+	require.NotEqual(t, id, p.client(t).do("CLUSTER MYID"))
+	require.NoError(t, start(t, fs, one...).Close(), "no file, no lock")
+	require.NoError(t, p.Close())
+
+	p = start(t, fs, always...)
+	c := p.client(t)
+	require.Equal(t, "OK", c.do("SELECT 1"))
+	require.Equal(t, "OK", c.do("SET k v"))
+	require.NoError(t, p.Close())
+	p = prepare(t, fs, append(node, always...)...)
+	require.NoError(t, p.Open())
+	require.ErrorContains(t, p.Load(func() {}), "database 0 only")
+	require.NoError(t, p.Close())
 }
 
 // TestScriptsInALog checks that scripts in a log are carried out, whatever refuses writes now.

@@ -272,7 +272,9 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 			return s.work.calls.refused(s.tx.reject(cmd, refusal))
 		}
 		s.EndCall()
-		s.tx.add(cmd, args)
+		if !s.tx.broken && !s.tx.watch.Dirty() { // else EXEC runs nothing
+			s.tx.add(cmd, args)
+		}
 		return resp.Queued
 	}
 	reply := s.exec.run(cmd, args)

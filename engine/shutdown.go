@@ -45,12 +45,12 @@ type shutdown struct {
 
 // A life is one run of an engine, and its end.
 type life struct {
-	runID     string // 40 hexadecimal digits, different for each engine
-	startUs   int64
-	renameErr error // see Open
-	node      cluster.Self
-	always    condition   // what holds for every command
-	ending    atomic.Bool // End was called
+	runID   string // 40 hexadecimal digits, different for each engine
+	startUs int64
+	refusal error // of the configuration, see Open
+	node    *cluster.Self
+	always  condition   // what holds for every command
+	ending  atomic.Bool // End was called
 
 	mu      sync.Mutex
 	current *shutdown // protected by mu, as is final; nil: none

@@ -54,12 +54,12 @@ func (e *Engine) LoadUsers() error {
 	return nil
 }
 
-// CheckConfig returns the errors of rename-command and of the users, with which no server starts. It
-// is called instead of LoadUsers and Open.
+// CheckConfig returns the errors of rename-command, of cluster-enabled and of the users, with which no server
+// starts. It is called instead of LoadUsers and Open.
 func (e *Engine) CheckConfig() []error {
 	errs := e.accounts.Load()
-	if e.life.renameErr != nil {
-		errs = append(errs, e.life.renameErr)
+	if e.life.refusal != nil {
+		errs = append(errs, e.life.refusal)
 	}
 	return errs
 }
@@ -67,11 +67,11 @@ func (e *Engine) CheckConfig() []error {
 // Open prepares for Load; until that has returned, sessions answer LOADING. If
 // the directives ask for files, Open locks the directory: one engine at a time
 // may write to it. Open fails if there is no directory but the directives ask for
-// one, and if a line rename-command is wrong. An engine without a directory need not
+// one, and if rename-command or what goes with cluster-enabled is wrong. An engine without a directory need not
 // be opened.
 func (e *Engine) Open() error {
-	if e.life.renameErr != nil {
-		return e.life.renameErr
+	if e.life.refusal != nil {
+		return e.life.refusal
 	}
 	if err := e.storage.Open(); err != nil {
 		return err
@@ -88,6 +88,18 @@ func (e *Engine) Load(begun func()) error {
 		return err
 	}
 	return e.checkDatabases()
+}
+
+// checkCluster returns an error if the directives ask for what a node of a cluster refuses.
+func (e *Engine) checkCluster() error {
+	switch {
+	case !e.cfg.Bool("cluster-enabled"):
+	case len(e.cfg.Strings("replicaof")) > 0:
+		return errClusterReplica
+	case e.cfg.String("upstream") != "":
+		return errClusterUpstream
+	}
+	return nil
 }
 
 // checkDatabases returns an error if a node of a cluster has loaded keys of another database than 0.
@@ -160,7 +172,12 @@ func (e *Engine) preserveFor(w *commands.Wait, db *store.DB, key []byte) {
 	}
 }
 
-var errClusterDatabases = errors.New("cluster-enabled: a cluster has no database but 0, and others have keys")
+// Errors of cluster-enabled.
+var (
+	errClusterReplica   = errors.New("replicaof directive not allowed in cluster mode")
+	errClusterUpstream  = errors.New("cluster-enabled and upstream exclude each other: a gateway stands for its nodes")
+	errClusterDatabases = errors.New("cluster-enabled: a cluster has database 0 only, and others have keys")
+)
 
 // Errors of Ready.
 var (

@@ -214,12 +214,12 @@ func exec(c *commands.Ctx) resp.Value {
 	intact := c.Store.Intact(s.tx.watch, c.NowMs)
 	s.tx.endWatch()
 	switch {
+	case c.Settings.Cluster && !s.work.chooseSlot(queued):
+		return commands.ErrCrossSlot
 	case broken:
 		return errExecAborted
 	case !intact:
 		return resp.NullArray
-	case c.Settings.Cluster && !s.work.chooseSlot(queued):
-		return commands.ErrCrossSlot
 	}
 	if s.inbox.subscribed {
 		s.AcquireBroker() // otherwise messages of other sessions might come between our own, inside the reply

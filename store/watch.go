@@ -95,6 +95,9 @@ func (keys watchedKeys) inDatabase(id int) bool {
 // MarkDirty marks w as if a watched key had been modified. It requires no shard.
 func (w *Watch) MarkDirty() { w.dirty.Store(true) }
 
+// Dirty reports whether a key of w has changed. It may be called without locks.
+func (w *Watch) Dirty() bool { return w.dirty.Load() }
+
 // Unwatch removes every key from w and makes it intact again. It requires w.Shards().
 func (s *Store) Unwatch(w *Watch) {
 	for _, k := range w.keys {

@@ -16,11 +16,16 @@ import (
 
 // A Self is the server as the only node of its cluster. View may be called concurrently.
 type Self struct {
-	Config *config.View
-	Port   func() int   // of the server; nil: it has none
-	Offset func() int64 // of replication
+	config *config.View
+	port   func() int
+	offset func() int64
+	id     string
+}
 
-	id string
+// NewSelf returns a node with a new id. port returns the port of the server, offset that of its replication;
+// port may be nil.
+func NewSelf(c *config.View, port func() int, offset func() int64) *Self {
+	return &Self{config: c, port: port, offset: offset, id: newID()}
 }
 
 // maxFileBytes bounds what is read of cluster-config-file: the file of a large cluster is refused anyway.
@@ -29,11 +34,11 @@ const maxFileBytes = 1 << 20
 var errOtherNodes = errors.New("it names other nodes: this server is a cluster of one node")
 
 // Open gives the node the id of cluster-config-file, whose format is that of Redis, or makes the file. A node
-// without disk, or whose directive is empty, has a new id. The directory must be locked.
+// without disk, or whose directive is empty, keeps its new id. The directory must be locked, and View must not
+// be called before.
 func (s *Self) Open(on disk.FS) error {
-	s.id = newID()
-	name := s.Config.String("cluster-config-file")
-	if on == nil || name == "" || !s.Config.Bool("cluster-enabled") {
+	name := s.config.String("cluster-config-file")
+	if on == nil || name == "" || !s.config.Bool("cluster-enabled") {
 		return nil
 	}
 	id, err := readID(on, name)
@@ -98,24 +103,24 @@ func isID(text string) bool {
 // View returns the cluster as a client sees it that has connected with TLS, or without.
 func (s *Self) View(tls bool) *View {
 	n := Node{
-		ID: s.id, IP: s.Config.String("cluster-announce-ip"),
-		Hostname: s.Config.String("cluster-announce-hostname"),
-		Endpoint: Endpoint(s.Config.String("cluster-preferred-endpoint-type")),
-		Port:     s.Config.Int("cluster-announce-port"), BusPort: s.Config.Int("cluster-announce-bus-port"),
-		Epoch: 1, Last: commands.Slots - 1, Offset: s.Offset(),
+		ID: s.id, IP: s.config.String("cluster-announce-ip"),
+		Hostname: s.config.String("cluster-announce-hostname"),
+		Endpoint: Endpoint(s.config.String("cluster-preferred-endpoint-type")),
+		Port:     s.config.Int("cluster-announce-port"), BusPort: s.config.Int("cluster-announce-bus-port"),
+		Epoch: 1, Last: commands.Slots - 1, Offset: s.offset(),
 	}
-	if n.Port == 0 && s.Port != nil {
-		n.Port = int64(s.Port())
+	if n.Port == 0 && s.port != nil {
+		n.Port = int64(s.port())
 	}
 	listened := n.Port
-	if s.Config.Bool("tls-cluster") {
-		if n.TLSPort = s.Config.Int("cluster-announce-tls-port"); n.TLSPort == 0 {
-			n.TLSPort = s.Config.Int("tls-port")
+	if s.config.Bool("tls-cluster") {
+		if n.TLSPort = s.config.Int("cluster-announce-tls-port"); n.TLSPort == 0 {
+			n.TLSPort = s.config.Int("tls-port")
 		}
 		listened = n.TLSPort
 	}
 	if n.BusPort == 0 {
-		if n.BusPort = s.Config.Int("cluster-port"); n.BusPort == 0 {
+		if n.BusPort = s.config.Int("cluster-port"); n.BusPort == 0 {
 			n.BusPort = listened + busOffset
 		}
 	}

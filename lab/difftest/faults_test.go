@@ -17,7 +17,7 @@ func startPair(t *testing.T) (ref, other server) {
 		t.Skip("no Redis to compare with: ", err)
 	}
 	for _, s := range []*server{&ref, &other} {
-		started, end, err := startOracle("redis", firstNowMs)
+		started, end, err := startOracle("redis", firstNowMs, false)
 		if err != nil {
 			t.Fatal(err)
 		}

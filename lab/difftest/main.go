@@ -65,6 +65,7 @@ func run(argv []string, out, errOut io.Writer) int {
 		"`address` of a running redis-server (flushed too); its clock cannot be held, "+
 			"so deadlines are far in the future")
 	fs.BoolVar(&s.self, "self", false, "compare two redis-servers: any difference is a fault of this program")
+	fs.BoolVar(&s.cluster, "cluster", false, "both servers are clusters of one node, with cluster-enabled")
 	fs.StringVar(&s.seeds, "seed", "fresh",
 		"comma-separated seeds, which share -n; \"fresh\" is a random one, printed")
 	fs.IntVar(&s.commands, "n", 200_000, "number of commands")

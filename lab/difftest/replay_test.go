@@ -24,7 +24,7 @@ func startBoth(t *testing.T, startMs int64) (ref, ours server) {
 	if err := oracle.Find(); err != nil {
 		t.Skip("no Redis to compare with: ", err)
 	}
-	ref, end, err := startOracle("redis", startMs)
+	ref, end, err := startOracle("redis", startMs, false)
 	require.NoError(t, err)
 	t.Cleanup(end)
 	addr := zlimittest.RunWith(t, zlimittest.Options{Directives: []string{

@@ -24,9 +24,20 @@ const (
 	logTail       = 600 // lines of our server's output kept for the report of a crash
 )
 
-// startOracle starts a redis-server whose clock is held at nowMs.
-func startOracle(title string, nowMs int64) (server, func(), error) {
-	r, err := oracle.Start(oracle.Options{NowMs: nowMs})
+// startOracle starts a redis-server whose clock is held at nowMs, if it wants a cluster as one that has all
+// slots.
+func startOracle(title string, nowMs int64, cluster bool) (server, func(), error) {
+	var r interface {
+		Addrs() []string
+		SetClock(nowMs int64) error
+		Close() error
+	}
+	var err error
+	if o := (oracle.Options{NowMs: nowMs}); cluster {
+		r, err = oracle.StartCluster(o, 1)
+	} else {
+		r, err = oracle.Start(o)
+	}
 	if err != nil {
 		return server{}, nil, err
 	}
@@ -35,7 +46,7 @@ func startOracle(title string, nowMs int64) (server, func(), error) {
 			fmt.Fprintln(os.Stderr, "difftest:", err)
 		}
 	}
-	return server{title: title, addr: r.Addr(), setClock: r.SetClock}, end, nil
+	return server{title: title, addr: r.Addrs()[0], setClock: r.SetClock}, end, nil
 }
 
 // startPlain starts a redis-server whose clock runs, and returns its address.
@@ -213,7 +224,7 @@ func freePort() (int, error) {
 // targets are the flags that select the two servers.
 type targets struct {
 	redisAddr, oursAddr, serverPath string
-	self                            bool
+	self, cluster                   bool
 }
 
 var errWhichServer = errors.New("no server to compare: -server PATH, -ours ADDR or -self")
@@ -239,7 +250,7 @@ func (o targets) open(nowMs int64) (d *runner, runningClock bool, end func(), er
 		runningClock = true
 	} else {
 		var stop func()
-		if d.ref, stop, err = startOracle("redis", nowMs); err != nil {
+		if d.ref, stop, err = startOracle("redis", nowMs, o.cluster); err != nil {
 			return d, false, end, err
 		}
 		ends = append(ends, stop)
@@ -247,7 +258,7 @@ func (o targets) open(nowMs int64) (d *runner, runningClock bool, end func(), er
 	switch {
 	case o.self:
 		var stop func()
-		if d.ours, stop, err = startOracle("redis again", nowMs); err == nil {
+		if d.ours, stop, err = startOracle("redis again", nowMs, o.cluster); err == nil {
 			ends = append(ends, stop)
 		}
 	case o.oursAddr != "":
@@ -255,6 +266,9 @@ func (o targets) open(nowMs int64) (d *runner, runningClock bool, end func(), er
 		d.ours = server{title: "ours", addr: o.oursAddr, setClock: clock.set}
 	default:
 		c := &child{path: o.serverPath}
+		if o.cluster {
+			c.args = []string{"--cluster-enabled", "yes", "--cluster-config-file", ""}
+		}
 		ends = append(ends, c.stop)
 		restart := func() error {
 			if c.cmd != nil {
