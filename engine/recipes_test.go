@@ -26,7 +26,7 @@ func TestRecipes(t *testing.T) {
 			if i%2 == 0 {
 				continue
 			}
-			e, _ := newEngine(t)
+			e, _ := newEngine(t, "--enable-debug-command", "yes")
 			s := newSession(t, e)
 			for _, example := range strings.Split("\n"+block, "\n> ")[1:] {
 				line, want, _ := strings.Cut(strings.TrimSuffix(example, "\n")+"\n", "\n")
@@ -35,7 +35,7 @@ func TestRecipes(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, 16, ran)
+	require.Equal(t, 20, ran)
 }
 
 // shown formats a reply as redis-cli does.
@@ -52,6 +52,8 @@ func shown(v resp.Value, indent string) (text string) {
 			text += head + shown(e, indent+strings.Repeat(" ", len(head)))
 		}
 		return text
+	case resp.KindBulk:
+		return fmt.Sprintf("%q\n", v.Str())
 	}
 	return v.Str() + "\n"
 }
