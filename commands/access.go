@@ -34,6 +34,8 @@ type KeyUse struct {
 	At     int // its position in the arguments; 0 if it is derived from them
 	Access KeyAccess
 	Flags  string // as in KeySpec
+
+	Unslotted bool // as in KeySpec
 }
 
 // HasKeys reports whether calls of the command have keys.
@@ -67,13 +69,13 @@ func (c *Command) appendKeyUses(dst []KeyUse, call [][]byte) (uses []KeyUse, ok 
 		}
 		flags := c.keyFlags(k, call)
 		for at := first; at < end; at += step {
-			dst = append(dst, KeyUse{call[at], at, accessOf(flags), flags})
+			dst = append(dst, KeyUse{call[at], at, accessOf(flags), flags, false})
 		}
 		if !c.ArityOK(len(call)) {
 			continue
 		}
 		if name := k.appendDerived(nil, call); name != nil {
-			dst = append(dst, KeyUse{name, 0, accessOf(flags), flags})
+			dst = append(dst, KeyUse{name, 0, accessOf(flags), flags, k.Unslotted})
 		}
 	}
 	return dst, true

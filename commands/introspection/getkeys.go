@@ -1,6 +1,7 @@
 package introspection
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
@@ -17,7 +18,7 @@ var (
 
 // COMMAND GETKEYS command arg [arg ...]
 func (in *introspection) getKeys(c *commands.Ctx) resp.Value {
-	uses, refusal := in.keysOf(c.Args[2:])
+	uses, refusal := in.keysOf(c)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -30,7 +31,7 @@ func (in *introspection) getKeys(c *commands.Ctx) resp.Value {
 
 // COMMAND GETKEYSANDFLAGS command arg [arg ...]
 func (in *introspection) getKeysAndFlags(c *commands.Ctx) resp.Value {
-	uses, refusal := in.keysOf(c.Args[2:])
+	uses, refusal := in.keysOf(c)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -45,8 +46,10 @@ func (in *introspection) getKeysAndFlags(c *commands.Ctx) resp.Value {
 	return resp.Array(out...)
 }
 
-// keysOf returns the keys of a call that is an argument.
-func (in *introspection) keysOf(call [][]byte) ([]commands.KeyUse, resp.Value) {
+// keysOf returns the keys of the call that the arguments are. In a cluster these are the keys that must be in one
+// slot: clients refuse a call with others.
+func (in *introspection) keysOf(c *commands.Ctx) ([]commands.KeyUse, resp.Value) {
+	call := c.Args[2:]
 	cmd := in.table().Lookup(call[0])
 	if cmd != nil && cmd.Subs != nil && len(call) > 1 {
 		cmd = cmd.Sub(call[1])
@@ -62,6 +65,9 @@ func (in *introspection) keysOf(call [][]byte) ([]commands.KeyUse, resp.Value) {
 	uses := cmd.AppendKeyUses(nil, call)
 	if len(uses) == 0 && !cmd.Is(commands.NoMandatoryKeys) {
 		return nil, errNoKeysFound
+	}
+	if c.Settings.Cluster {
+		uses = slices.DeleteFunc(uses, func(u commands.KeyUse) bool { return u.Unslotted })
 	}
 	return uses, resp.None
 }

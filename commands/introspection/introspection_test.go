@@ -192,6 +192,24 @@ func TestGetKeysWithoutMandatoryKeys(t *testing.T) {
 	require.Equal(t, []string{"*0", ""}, wire(ask(table, 2, "command", "getkeys", "counted", "2", "a"), 2))
 }
 
+// Clients of a cluster refuse a call whose keys, as COMMAND GETKEYS has them, are in several slots.
+func TestGetKeysInCluster(t *testing.T) {
+	elsewhere := commands.KeySpec{
+		Derive:    func(args [][]byte) commands.NameParts { return commands.NameParts{args[1], []byte(":old")} },
+		Unslotted: true,
+	}
+	row := commands.Command{Name: "derives", Arity: 2, Keys: []commands.KeySpec{key(1, "RW"), elsewhere}}
+	table := testTable([]commands.Command{row})
+	for _, sub := range []string{"getkeys", "getkeysandflags"} {
+		c := newCtx(resp.RESP2)
+		alone := table.Call(c, words("command", sub, "derives", "a"))
+		require.Len(t, alone.Elems(), 2, sub)
+		c.Settings.Cluster = true
+		inCluster := table.Call(c, words("command", sub, "derives", "a"))
+		require.Len(t, inCluster.Elems(), 1, sub)
+	}
+}
+
 func TestLegacyKeys(t *testing.T) {
 	for _, c := range []struct {
 		name              string
