@@ -17,26 +17,27 @@ type flow struct {
 	name     string
 	instants []int64 // unix milliseconds, used if none are given
 	run      func(call) error
+	oursOnly bool // of commands that redis-server does not have
 }
 
 // A call is one run of a flow. The instants, in unix milliseconds, are the only source of time.
 type call struct {
 	ctx      context.Context
-	client   *redis.Client
+	client   redis.UniversalClient
 	key      string
 	instants []int64
 	out      io.Writer
 }
 
 var flows = []flow{
-	{"commands-seconds", wholeSeconds(60), commandsSeconds},
-	{"script-millis", scriptMillisInstants(), scriptMillis},
-	{"pipeline-multi", addFirst(), pipelineMulti},
-	{"pipeline-collision", colliding(), pipelineMulti},
-	{"pipeline-lua", addFirst(), pipelineLua},
-	{"script-seconds", wholeSeconds(10), scriptSeconds},
-	{"rolling", fixedSlices(), rolling},
-	{"hash-tag", tagged(), hashTag},
+	{name: "commands-seconds", instants: wholeSeconds(60), run: commandsSeconds},
+	{name: "script-millis", instants: scriptMillisInstants(), run: scriptMillis},
+	{name: "pipeline-multi", instants: addFirst(), run: pipelineMulti},
+	{name: "pipeline-collision", instants: colliding(), run: pipelineMulti},
+	{name: "pipeline-lua", instants: addFirst(), run: pipelineLua},
+	{name: "script-seconds", instants: wholeSeconds(10), run: scriptSeconds},
+	{name: "rolling", instants: fixedSlices(), run: rolling},
+	{name: "hash-tag", instants: tagged(), run: hashTag},
 }
 
 // print writes one decision. details are names and values that were read after it and are not part of the

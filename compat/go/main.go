@@ -41,6 +41,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	folder := flags.String("tls", "", "folder with ca.crt and, if the client has them, client.crt and .key")
 	user := flags.String("user", "", "logs in as this user")
 	password := flags.String("password", "", "its password")
+	cluster := flags.String("cluster", "no", "yes: the server is a node of a cluster")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -56,8 +57,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	client := redis.NewClient(&redis.Options{
-		Addr:     net.JoinHostPort(*host, strconv.Itoa(*port)),
+	client := redis.NewUniversalClient(&redis.UniversalOptions{
+		Addrs: []string{net.JoinHostPort(*host, strconv.Itoa(*port))}, IsClusterMode: *cluster == "yes",
 		Protocol: *protocol, TLSConfig: secure, Username: *user, Password: *password,
 		// Long enough for a busy machine: a call that was given up and repeated would count twice.
 		DialTimeout: time.Minute, ReadTimeout: time.Minute, WriteTimeout: time.Minute,
@@ -67,15 +68,22 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 
 	out := bufio.NewWriter(stdout)
 	fmt.Fprintln(out, "client go-redis", redis.Version())
+	known := slices.Concat(flows, clusterFlows)
 	chosen := flows
+	if *cluster == "yes" {
+		chosen = known
+	}
 	if *name != "all" {
-		at := slices.IndexFunc(flows, func(f flow) bool { return f.name == *name })
+		at := slices.IndexFunc(known, func(f flow) bool { return f.name == *name })
 		if at < 0 {
 			return fmt.Errorf("no flow %q", *name)
 		}
-		chosen = flows[at : at+1]
+		chosen = known[at : at+1]
 	}
 	for _, f := range chosen {
+		if *name == "all" && f.oursOnly {
+			continue
+		}
 		call := call{ctx: ctx, client: client, key: *key, out: out, instants: f.instants}
 		if len(given) > 0 {
 			call.instants = given

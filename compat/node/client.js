@@ -1,14 +1,17 @@
 'use strict'
 
-// Runs the documents' flows through ioredis and prints one line per decision; see compat/README.md.
+// Runs the documents' flows through ioredis, or node-redis, and prints one line per decision; see compat/README.md.
 
 const fs = require('node:fs')
 const path = require('node:path')
 const { parseArgs } = require('node:util')
-const { Redis } = require('ioredis')
+const { Cluster, Redis } = require('ioredis')
 const { version } = require('ioredis/package.json')
-const { flows, scripts } = require('./flows')
+const { clusterFlows, oursOnly } = require('./clustered')
+const { flows: documents, scripts } = require('./flows')
 const { defaults } = require('./instants')
+
+const flows = { ...documents, ...clusterFlows }
 
 function commandLine() {
   const { values } = parseArgs({
@@ -22,6 +25,8 @@ function commandLine() {
       tls: { type: 'string' }, // folder with ca.crt and, if the client has them, client.crt and .key
       user: { type: 'string' }, // logs in as this user
       password: { type: 'string' },
+      cluster: { type: 'string', default: 'no' }, // yes: the server is a node of a cluster
+      library: { type: 'string', default: 'ioredis' }, // redis: node-redis, for clusters only
     },
   })
   for (const needed of ['port', 'flow', 'key']) {
@@ -42,21 +47,37 @@ function tls(folder) {
   return { ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') }
 }
 
-async function main() {
-  const args = commandLine()
-  const redis = new Redis({
-    host: args.host,
-    port: Number(args.port),
+function connectIoredis(args) {
+  const options = {
     protocol: Number(args.protocol),
     tls: tls(args.tls),
     username: args.user,
     password: args.password,
-    scripts,
     connectTimeout: 60000, // as long as a busy machine needs
     // A server that is not there is a failure, not something to wait for.
     retryStrategy: null,
     maxRetriesPerRequest: 0,
+  }
+  const address = { host: args.host, port: Number(args.port) }
+  if (args.cluster !== 'yes') return new Redis({ ...address, ...options, scripts })
+  const cluster = new Cluster([address], {
+    redisOptions: options, scripts, clusterRetryStrategy: null, slotsRefreshTimeout: 60000, shardedSubscribers: true,
   })
+  cluster.hear = async (subscribe, publish, channel, text) => {
+    const heard = new Promise((resolve) => {
+      cluster.once(subscribe === 'subscribe' ? 'message' : 'smessage', (_channel, message) => resolve(message))
+    })
+    await cluster[subscribe](channel)
+    await cluster[publish](channel, text)
+    return heard
+  }
+  return cluster
+}
+
+async function main() {
+  const args = commandLine()
+  const other = args.library === 'redis'
+  const redis = other ? await require('./node-redis').connect(args, scripts) : connectIoredis(args)
   // What failed reaches main's caller with the command that failed; without a listener ioredis logs it once more.
   redis.on('error', () => {})
   const run = async (name, key) => {
@@ -65,10 +86,11 @@ async function main() {
     }
     console.log('end')
   }
-  console.log(`client ioredis ${version}`)
+  console.log(other ? `client node-redis ${require('redis/package.json').version}` : `client ioredis ${version}`)
   try {
     if (args.flow !== 'all') return await run(args.flow, args.key)
-    for (const name of Object.keys(flows)) {
+    for (const name of Object.keys(args.cluster === 'yes' ? flows : documents)) {
+      if (oursOnly.includes(name)) continue
       console.log(`flow ${name}`)
       await run(name, `${args.key}:${name}`)
     }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import redis
 
+from clustered import CLUSTER_FLOWS, OURS_ONLY
 from flows import FLOWS
 from instants import DEFAULTS
 
@@ -14,13 +15,14 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--flow", required=True, choices=[*FLOWS, "all"])
+    parser.add_argument("--flow", required=True, choices=[*FLOWS, *CLUSTER_FLOWS, "all"])
     parser.add_argument("--key", required=True)
     parser.add_argument("--instants", help="unix milliseconds, separated by commas")
     parser.add_argument("--protocol", type=int, default=2, choices=(2, 3))
     parser.add_argument("--tls", type=Path, help="folder with ca.crt and, if the client has them, client.crt and .key")
     parser.add_argument("--user", help="logs in as this user")
     parser.add_argument("--password")
+    parser.add_argument("--cluster", choices=("yes", "no"), default="no")
     return parser.parse_args()
 
 
@@ -35,14 +37,16 @@ def tls(folder):
 
 
 def run(client, name, key, instants):
-    for instant, decision, details in FLOWS[name](client, key, instants):
+    flows = FLOWS | CLUSTER_FLOWS
+    for instant, decision, details in flows[name](client, key, instants):
         print(instant, decision, *(f"{field}={value}" for field, value in details.items()))
     print("end")
 
 
 def main():
     args = arguments()
-    client = redis.Redis(
+    connect = redis.RedisCluster if args.cluster == "yes" else redis.Redis
+    client = connect(
         host=args.host,
         port=args.port,
         protocol=args.protocol,
@@ -56,11 +60,14 @@ def main():
     given = [int(instant) for instant in args.instants.split(",")] if args.instants else None
     print("client redis-py", redis.__version__)
     if args.flow == "all":
-        for name in FLOWS:
+        names = [*FLOWS, *CLUSTER_FLOWS] if args.cluster == "yes" else FLOWS
+        for name in names:
+            if name in OURS_ONLY:
+                continue
             print("flow", name)
-            run(client, name, f"{args.key}:{name}", given or DEFAULTS[name])
+            run(client, name, f"{args.key}:{name}", given or DEFAULTS.get(name))
     else:
-        run(client, args.flow, args.key, given or DEFAULTS[args.flow])
+        run(client, args.flow, args.key, given or DEFAULTS.get(args.flow))
     client.close()
 
 

@@ -18,6 +18,7 @@ type client struct {
 	expected    []string // flows required in its output
 	command     func(root string) ([]string, error)
 	args        []string
+	announced   bool // in a cluster: only uses a node that announces its address
 }
 
 // label returns the name that the program reported, or else its name here.
@@ -70,6 +71,28 @@ func allClients() []client {
 	}
 	return slices.Concat(bothProtocols(python), bothProtocols(golang), bothProtocols(node),
 		[]client{spring, jedis})
+}
+
+// clusterClients run the same flows with cluster clients, and node-redis, too, which has another cluster client
+// than ioredis. Spring has no MULTI in a cluster.
+func clusterClients() []client {
+	out := allClients()
+	for i := range out {
+		c := &out[i]
+		c.announced = c.name == "node" // ioredis ignores a node without
+		c.setting = strings.TrimSpace(c.setting + " cluster")
+		c.args = append(slices.Clone(c.args), "--cluster", "yes")
+		c.expected = slices.DeleteFunc(append(slices.Clone(c.expected), "cluster"),
+			func(flow string) bool { return strings.HasPrefix(flow, "multi-") })
+	}
+	for _, c := range slices.Clone(out) {
+		if c.name == "node" {
+			c.name, c.group, c.announced = "node-redis", "node", false
+			c.args = append(slices.Clone(c.args), "--library", "redis")
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func bothProtocols(c client) []client {

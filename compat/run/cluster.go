@@ -9,6 +9,58 @@ import (
 	"time"
 )
 
+// limitFlow runs RL commands, which redis-server does not have: what it says is below.
+const limitFlow = "rl"
+
+// limitHits are the lines of limitFlow, in every language.
+var limitHits = []string{
+	"1 allowed remaining=1",
+	"2 allowed remaining=0",
+	"3 denied remaining=0",
+	"4 allowed remaining=2",
+	"5 denied remaining=2",
+	"6 settled units=3",
+	"7 allowed remaining=0",
+}
+
+// runLimits runs limitFlow on our server.
+func (r *rig) runLimits(ctx context.Context, root string, clients []client) []row {
+	var rows []row
+	want := outcome{transcript: transcript{sections: []section{{flow: limitFlow, complete: true}}}}
+	for _, line := range limitHits {
+		h, err := parseHit(line)
+		want.err = errors.Join(want.err, err)
+		want.transcript.sections[0].hits = append(want.transcript.sections[0].hits, h)
+	}
+	for i, c := range clients {
+		if r.prepared[c.preparation] != nil { // it has failed already
+			continue
+		}
+		ours := outcome{err: announce(r.ours.plain.port, c.announced)}
+		if ours.err == nil {
+			// A key of its own: ids are remembered.
+			ours = runClient(ctx, root, c, r.ours.plain.port, r.ours.plain.lost, limitFlow,
+				"--key", fmt.Sprintf("compat:%d", i))
+		}
+		rows = append(rows, flowRow(limitFlow, c.label(ours.transcript.client), ours, want))
+	}
+	return rows
+}
+
+// announce has the node at a port tell clients its address, or, as by default, none: they then use the one
+// that they have connected to.
+func announce(port int, address bool) error {
+	ip := `""`
+	if address {
+		ip = "127.0.0.1"
+	}
+	reply, err := (&server{port: port}).ask("CONFIG SET cluster-announce-ip " + ip)
+	if err == nil && reply != "+OK" {
+		err = fmt.Errorf("CONFIG SET cluster-announce-ip %s: %s", ip, reply)
+	}
+	return err
+}
+
 // startCluster runs redis-server as a cluster of one node that owns every slot. Only
 // then does Redis answer CLUSTER KEYSLOT and also accept commands on keys.
 func startCluster(ctx context.Context) (*held, error) {

@@ -76,6 +76,19 @@ func libraryPreparations(root string) []preparation {
 	}
 }
 
+// clusterLibraries are the libraries of which a cluster client is known.
+func clusterLibraries() []client {
+	out := slices.DeleteFunc(allLibraries(), func(c client) bool { return !slices.Contains(clustered, c.name) })
+	for i := range out {
+		out[i].setting, out[i].args = "cluster", append(out[i].args, "--cluster", "yes")
+	}
+	return out
+}
+
+var clustered = []string{
+	"limits", "rate-limiter-flexible", "redis_rate", "redisson", "bucket4j-lettuce", "spring-cloud-gateway",
+}
+
 // runLibraries runs the languages concurrently, each against two servers of its own: a
 // scenario flushes, closes other connections and moves the clock.
 func (r *rig) runLibraries(
@@ -114,7 +127,18 @@ func (r *rig) startOurs(ctx context.Context) (*held, error) {
 	if r.gateway {
 		return startGateway(ctx, r.oursPath, r.folder)
 	}
-	return startHeld(ctx, r.oursPath, r.folder, isRedis(r.oursPath))
+	return r.startEither(ctx, r.oursPath, isRedis(r.oursPath))
+}
+
+// startEither starts a server with a held clock, as a node of a cluster under --cluster.
+func (r *rig) startEither(ctx context.Context, path string, redis bool) (*held, error) {
+	switch {
+	case r.cluster && redis:
+		return startCluster(ctx)
+	case r.cluster:
+		return startHeld(ctx, path, r.folder, false, "--cluster-enabled", "yes", "--cluster-config-file", "")
+	}
+	return startHeld(ctx, path, r.folder, redis)
 }
 
 // withHeld runs both servers while f runs.
@@ -123,7 +147,7 @@ func (r *rig) withHeld(ctx context.Context, f func(ours, theirs *held)) error {
 	if err != nil {
 		return err
 	}
-	theirs, err := startHeld(ctx, r.theirsPath, r.folder, true)
+	theirs, err := r.startEither(ctx, r.theirsPath, true)
 	if err != nil {
 		return errors.Join(err, ours.stop())
 	}

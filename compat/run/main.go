@@ -3,7 +3,8 @@
 // the same instants, and compares the output line by line. With --libraries the
 // programs are those of compat/libraries, each a limiter library, and the servers'
 // clocks are held. With --gateway our server is a gateway before a cluster of three
-// redis-servers. With --tls each client runs one flow over TLS, and must be refused
+// redis-servers. With --cluster both servers are clusters of one node, and the programs
+// use their libraries' cluster clients. With --tls each client runs one flow over TLS, and must be refused
 // without a certificate and as a user whose keys are others. With --tests it runs the
 // examples of testing a limiter, in Go and other languages, Redis' tools, redis-sentinel,
 // redis_exporter, clusters of redis-server behind a gateway, and a migration of limiters from
@@ -36,6 +37,7 @@ type options struct {
 	tests     bool
 	tls       bool
 	gateway   bool
+	cluster   bool
 }
 
 func main() {
@@ -55,6 +57,9 @@ func main() {
 		"connect over TLS instead: with a certificate, without one, and as a user whose keys are others")
 	flag.BoolVar(&o.gateway, "gateway", false,
 		"put our server, as a gateway, before a cluster of three redis-servers; also with --libraries")
+	flag.BoolVar(&o.cluster, "cluster", false,
+		"run our server and redis-server each as a cluster of one node, with the clients' cluster clients; "+
+			"also with --libraries")
 	flag.StringVar(&o.write, "write", "",
 		"file to write the table to as Markdown; a relative path is under the root")
 	flag.Parse()
@@ -83,8 +88,13 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, e
 	if o.libraries {
 		all, table = allLibraries(), libraryLayout
 	}
-	if o.tls {
+	switch {
+	case o.tls:
 		all = tlsClients()
+	case o.cluster && o.libraries:
+		all = clusterLibraries()
+	case o.cluster:
+		all = clusterClients()
 	}
 	clients, err := selectClients(all, o.only)
 	if err != nil {
@@ -102,6 +112,9 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, e
 		rows, err = rig.runTLS(ctx, root, clients, progress)
 	default:
 		rows = rig.runAll(ctx, root, clients, progress)
+	}
+	if o.cluster && !o.libraries && !isRedis(rig.oursPath) {
+		rows = append(rows, rig.runLimits(ctx, root, clients)...)
 	}
 	err = errors.Join(err, rig.stop())
 	if !o.libraries && !o.tls {

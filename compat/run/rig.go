@@ -29,6 +29,7 @@ type rig struct {
 	ours, theirs         side             // for the documents' flows; libraries have their own servers
 	oursPath, theirsPath string           // the servers' programs
 	gateway              bool             // ours is a gateway over a cluster of redis-servers
+	cluster              bool             // each is a cluster of one node
 	prepared             map[string]error // by name; absent if not needed
 	folder               string           // working folder of the servers, removed at the end
 }
@@ -57,7 +58,7 @@ func prepareAll(ctx context.Context, root string, o options, clients []client, p
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{prepared: map[string]error{}, folder: folder, theirsPath: redis, gateway: o.gateway}
+	r := &rig{prepared: map[string]error{}, folder: folder, theirsPath: redis, gateway: o.gateway, cluster: o.cluster}
 
 	var (
 		wait sync.WaitGroup
@@ -100,14 +101,14 @@ func prepareAll(ctx context.Context, root string, o options, clients []client, p
 			return
 		}
 		if isRedis(path) && !o.gateway {
-			r.ours, oursErr = startRedisSide(ctx, path, folder)
+			r.ours, oursErr = r.startRedisSide(ctx, path, folder)
 			return
 		}
 		plain, err := r.startOurs(ctx)
 		r.ours, oursErr = side{plain, plain}, err
 	})
 	if !o.libraries {
-		wait.Go(func() { r.theirs, theirsErr = startRedisSide(ctx, redis, folder) })
+		wait.Go(func() { r.theirs, theirsErr = r.startRedisSide(ctx, redis, folder) })
 	}
 	wait.Wait()
 	if err := errors.Join(oursErr, theirsErr); err != nil {
@@ -140,7 +141,11 @@ func isRedis(path string) bool { return strings.HasPrefix(filepath.Base(path), "
 
 // startRedisSide starts redis-servers with held clocks, so that no time to live depends on the
 // machine's load.
-func startRedisSide(ctx context.Context, path, folder string) (side, error) {
+func (r *rig) startRedisSide(ctx context.Context, path, folder string) (side, error) {
+	if r.cluster {
+		node, err := startCluster(ctx)
+		return side{node, node}, err
+	}
 	plain, err := startHeld(ctx, path, folder, true)
 	if err != nil {
 		return side{}, err
@@ -167,9 +172,17 @@ func (r *rig) stop() error {
 func (r *rig) runAll(ctx context.Context, root string, clients []client, progress io.Writer) []row {
 	var rows []row
 	for _, c := range clients {
-		rows = append(rows, r.runBoth(c, progress,
-			func() outcome { return r.ours.run(ctx, root, c) },
-			func() outcome { return r.theirs.run(ctx, root, c) })...)
+		on := func(s side) func() outcome {
+			return func() outcome {
+				if r.cluster {
+					if err := announce(s.plain.port, c.announced); err != nil {
+						return outcome{err: err}
+					}
+				}
+				return s.run(ctx, root, c)
+			}
+		}
+		rows = append(rows, r.runBoth(c, progress, on(r.ours), on(r.theirs))...)
 	}
 	return rows
 }
