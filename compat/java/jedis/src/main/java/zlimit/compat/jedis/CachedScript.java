@@ -5,30 +5,29 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
-import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /** A script called by its digest, and by its text where the server does not know the digest. */
 final class CachedScript {
-    private final Jedis jedis;
+    private final Target target;
     private final String text;
     private final String sha1;
 
     /** Empties the server's script cache, so that the first call meets NOSCRIPT on any server. */
-    CachedScript(Jedis jedis, String text) {
-        this.jedis = jedis;
+    CachedScript(Target target, String text) {
+        this.target = target;
         this.text = text;
         this.sha1 = sha1(text);
-        jedis.scriptFlush();
+        target.scriptFlush();
     }
 
     Call call(String key, String... args) {
         List<String> keys = List.of(key);
         List<String> argv = List.of(args);
         try {
-            return new Call(jedis.evalsha(sha1, keys, argv), "EVALSHA");
+            return new Call(target.commands().evalsha(sha1, keys, argv), "EVALSHA");
         } catch (JedisNoScriptException e) {
-            return new Call(jedis.eval(text, keys, argv), "EVALSHA,NOSCRIPT,EVAL");
+            return new Call(target.commands().eval(text, keys, argv), "EVALSHA,NOSCRIPT,EVAL");
         }
     }
 

@@ -3,11 +3,14 @@ package zlimit.compat.jedis;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+import java.util.Set;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.RedisClusterClient;
 import zlimit.compat.runner.Flow;
 import zlimit.compat.runner.FlowRunner;
 import zlimit.compat.runner.Invocation;
@@ -25,22 +28,26 @@ public final class Main {
         System.exit(FlowRunner.main(args, invocation -> new JedisClient(connect(invocation))));
     }
 
-    private static Jedis connect(Invocation invocation) throws Exception {
+    private static Target connect(Invocation invocation) throws Exception {
         DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder();
         if (invocation.tls() != null) {
             config.ssl(true).sslSocketFactory(Tls.context(invocation.tls()).getSocketFactory());
         }
-        return new Jedis(new HostAndPort(invocation.host(), invocation.port()), config
-                .connectionTimeoutMillis(TIMEOUT_MS)
+        config.connectionTimeoutMillis(TIMEOUT_MS)
                 .socketTimeoutMillis(TIMEOUT_MS)
                 .user(invocation.user())
                 .password(invocation.password())
                 // No HELLO, hence RESP2: the protocol of the documents' time. The Spring flows speak RESP3.
-                .serverDefaultProtocol()
-                .build());
+                .serverDefaultProtocol();
+        HostAndPort server = new HostAndPort(invocation.host(), invocation.port());
+        if (invocation.cluster()) {
+            return new Target.Clustered(
+                    RedisClusterClient.builder().nodes(Set.of(server)).clientConfig(config.build()).build());
+        }
+        return new Target.Alone(new Jedis(server, config.build()));
     }
 
-    private record JedisClient(Jedis jedis) implements FlowRunner.Client {
+    private record JedisClient(Target target) implements FlowRunner.Client {
 
         @Override
         public String nameAndVersion() {
@@ -49,17 +56,27 @@ public final class Main {
 
         @Override
         public List<Flow> flows() {
-            return List.of(
-                    PipelineFlows.distinct(jedis),
-                    PipelineFlows.colliding(jedis),
-                    PipelineFlows.lua(jedis),
-                    SecondsFlows.plain(jedis),
-                    SecondsFlows.hashTag(jedis));
+            List<Flow> flows = new ArrayList<>(List.of(
+                    PipelineFlows.distinct(target),
+                    PipelineFlows.colliding(target),
+                    PipelineFlows.lua(target),
+                    SecondsFlows.plain(target),
+                    SecondsFlows.hashTag(target)));
+            if (target instanceof Target.Clustered clustered) {
+                flows.add(ClusterFlows.inCluster(clustered.cluster()));
+            }
+            return flows;
+        }
+
+        @Override
+        public List<Flow> ours() {
+            return target instanceof Target.Clustered clustered
+                    ? List.of(ClusterFlows.limits(clustered.cluster())) : List.of();
         }
 
         @Override
         public void close() {
-            jedis.close();
+            target.close();
         }
 
         /** Jedis keeps its version beside its classes; the accessor that reads it is not public. */

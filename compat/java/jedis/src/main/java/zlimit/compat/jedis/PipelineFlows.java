@@ -3,10 +3,6 @@ package zlimit.compat.jedis;
 import static zlimit.compat.runner.Transcript.field;
 
 import java.util.List;
-import redis.clients.jedis.Jedis;
-import redis.clients.jedis.Pipeline;
-import redis.clients.jedis.Protocol.Command;
-import redis.clients.jedis.Response;
 import zlimit.compat.runner.Flow;
 import zlimit.compat.runner.Instants;
 
@@ -37,55 +33,48 @@ final class PipelineFlows {
     }
 
     /** Every hit has a millisecond of its own. */
-    static Flow distinct(Jedis jedis) {
+    static Flow distinct(Target target) {
         return new Flow("pipeline-multi", distinctInstants(), (key, instants, out) -> {
-            jedis.del(key);
+            target.commands().del(key);
             for (long now : instants) {
-                long count = addAndCount(jedis, key, now);
-                out.hit(now, count <= MAX, field("count", count), field("ttl", jedis.ttl(key)));
+                long count = addAndCount(target, key, now);
+                out.hit(now, count <= MAX, field("count", count), field("ttl", target.commands().ttl(key)));
             }
         });
     }
 
     /** Two hits share each millisecond: ten pass where five should. */
-    static Flow colliding(Jedis jedis) {
+    static Flow colliding(Target target) {
         List<Long> instants = Instants.afterBase(
                 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 6,
                 // The upper ends of both windows, where merged hits leave together.
                 60_003, 60_003, 60_004, 60_006);
-        return new Flow("pipeline-collision", instants, distinct(jedis).body());
+        return new Flow("pipeline-collision", instants, distinct(target).body());
     }
 
     /** The same steps as one script. */
-    static Flow lua(Jedis jedis) {
+    static Flow lua(Target target) {
         return new Flow("pipeline-lua", distinctInstants(), (key, instants, out) -> {
-            jedis.del(key);
-            CachedScript script = new CachedScript(jedis, LUA);
+            target.commands().del(key);
+            CachedScript script = new CachedScript(target, LUA);
             for (long now : instants) {
                 CachedScript.Call call = script.call(
                         key, String.valueOf(now), String.valueOf(PERIOD_SECONDS), String.valueOf(MAX));
                 List<?> reply = (List<?>) call.reply();
                 out.hit(now, reply.get(0).equals(1L),
-                        field("count", reply.get(1)), field("ttl", jedis.ttl(key)), field("via", call.via()));
+                        field("count", reply.get(1)), field("ttl", target.commands().ttl(key)), field("via", call.via()));
             }
         });
     }
 
-    /**
-     * Jedis took MULTI and EXEC off its Pipeline, so both are sent by name; the six commands still leave in one write.
-     * Inside MULTI the single replies say QUEUED only: the count is in EXEC's reply.
-     */
-    private static long addAndCount(Jedis jedis, String key, long now) {
-        Response<Object> exec;
-        try (Pipeline pipeline = jedis.pipelined()) {
-            pipeline.sendCommand(Command.MULTI, new String[0]);
-            pipeline.zadd(key, now, String.valueOf(now));
-            pipeline.zremrangeByScore(key, 0, now - PERIOD_SECONDS * 1000L);
-            pipeline.zcard(key);
-            pipeline.expire(key, PERIOD_SECONDS);
-            exec = pipeline.sendCommand(Command.EXEC, new String[0]);
-        }
-        return (Long) ((List<?>) exec.get()).get(ZCARD_REPLY);
+    private static long addAndCount(Target target, String key, long now) {
+        List<?> replies = target.multi(key, queue -> {
+            queue.zadd(key, now, String.valueOf(now));
+            queue.zremrangeByScore(key, 0, now - PERIOD_SECONDS * 1000L);
+            queue.zcard(key);
+            queue.expire(key, PERIOD_SECONDS);
+        });
+        return (Long) replies.get(ZCARD_REPLY);
     }
 
     private static List<Long> distinctInstants() {

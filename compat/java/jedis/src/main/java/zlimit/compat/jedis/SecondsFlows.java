@@ -3,7 +3,6 @@ package zlimit.compat.jedis;
 import static zlimit.compat.runner.Transcript.field;
 
 import java.util.List;
-import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.JedisClusterCRC16;
 import zlimit.compat.runner.Flow;
@@ -46,14 +45,14 @@ final class SecondsFlows {
     private SecondsFlows() {
     }
 
-    static Flow plain(Jedis jedis) {
+    static Flow plain(Target target) {
         return new Flow("script-seconds", INSTANTS, (key, instants, out) -> {
-            jedis.del(key);
-            CachedScript script = new CachedScript(jedis, LUA);
+            target.commands().del(key);
+            CachedScript script = new CachedScript(target, LUA);
             for (long now : instants) {
                 CachedScript.Call call = hit(script, key, now);
-                out.hit(now, call.reply().equals(1L), field("count", jedis.zcard(key)),
-                        field("ttl", jedis.ttl(key)), field("via", call.via()));
+                out.hit(now, call.reply().equals(1L), field("count", target.commands().zcard(key)),
+                        field("ttl", target.commands().ttl(key)), field("via", call.via()));
             }
         });
     }
@@ -62,14 +61,14 @@ final class SecondsFlows {
      * The key asked for on the command line is not used: this flow is about a spelling of the key. {@code slot} is what
      * the server says, {@code expected} what Jedis computes.
      */
-    static Flow hashTag(Jedis jedis) {
+    static Flow hashTag(Target target) {
         return new Flow("hash-tag", INSTANTS, (key, instants, out) -> {
-            jedis.del(TAGGED_KEY);
-            CachedScript script = new CachedScript(jedis, LUA);
-            String slot = slot(jedis, TAGGED_KEY);
+            target.commands().del(TAGGED_KEY);
+            CachedScript script = new CachedScript(target, LUA);
+            String slot = slot(target, TAGGED_KEY);
             for (long now : instants) {
                 out.hit(now, hit(script, TAGGED_KEY, now).reply().equals(1L),
-                        field("count", jedis.zcard(TAGGED_KEY)), field("ttl", jedis.ttl(TAGGED_KEY)),
+                        field("count", target.commands().zcard(TAGGED_KEY)), field("ttl", target.commands().ttl(TAGGED_KEY)),
                         field("slot", slot), field("expected", JedisClusterCRC16.getSlot(TAGGED_KEY)));
             }
         });
@@ -82,9 +81,9 @@ final class SecondsFlows {
     }
 
     /** Redis answers in cluster mode only; its refusal is shown like an answer, for the flow itself needs no cluster. */
-    private static String slot(Jedis jedis, String key) {
+    private static String slot(Target target, String key) {
         try {
-            return String.valueOf(jedis.clusterKeySlot(key));
+            return String.valueOf(target.slot(key));
         } catch (JedisDataException e) {
             return e.getMessage();
         }

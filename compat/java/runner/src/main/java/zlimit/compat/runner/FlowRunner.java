@@ -1,6 +1,7 @@
 package zlimit.compat.runner;
 
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Runs one flow, or all flows of a program, each in a section of its own and on a key of its own.
@@ -17,6 +18,11 @@ public final class FlowRunner {
         String nameAndVersion();
 
         List<Flow> flows();
+
+        /** Flows of commands that redis-server does not have: they run by their name only. */
+        default List<Flow> ours() {
+            return List.of();
+        }
 
         @Override
         void close();
@@ -61,14 +67,15 @@ public final class FlowRunner {
             }
             return code;
         }
-        for (Flow flow : client.flows()) {
+        List<Flow> known = Stream.concat(client.flows().stream(), client.ours().stream()).toList();
+        for (Flow flow : known) {
             if (flow.name().equals(invocation.flow())) {
                 run(flow, invocation.key(), invocation.instants(), out);
                 return 0;
             }
         }
         System.err.println("no such flow; there are: "
-                + String.join(" ", client.flows().stream().map(Flow::name).toList()));
+                + String.join(" ", known.stream().map(Flow::name).toList()));
         return 2;
     }
 

@@ -8,20 +8,21 @@ import java.util.Set;
 
 /**
  * The command line: {@code --host H --port P --flow NAME --key KEY [--instants MS,MS,...] [--tls FOLDER]
- * [--user NAME --password PASSWORD]}.
+ * [--user NAME --password PASSWORD] [--cluster yes]}.
  *
  * @param instants empty when each flow is to use its own
  * @param tls folder with ca.crt and, if the client has them, client.crt and client.key; null for none
  * @param user logs in as this user; null for none
+ * @param cluster the server is a node of a cluster
  */
 public record Invocation(String host, int port, String flow, String key, List<Long> instants, Path tls, String user,
-        String password) {
+        String password, boolean cluster) {
     public static final String USAGE =
             "usage: --host HOST --port PORT --flow NAME|all --key KEY [--instants MS,MS,...] [--tls FOLDER]"
-                    + " [--user NAME --password PASSWORD]";
+                    + " [--user NAME --password PASSWORD] [--cluster yes]";
 
     private static final Set<String> NAMES = Set.of(
-            "--host", "--port", "--flow", "--key", "--instants", "--tls", "--user", "--password");
+            "--host", "--port", "--flow", "--key", "--instants", "--tls", "--user", "--password", "--cluster");
 
     /** Throws IllegalArgumentException for anything but pairs of a known name and a value. */
     public static Invocation parse(String[] args) {
@@ -44,7 +45,8 @@ public record Invocation(String host, int port, String flow, String key, List<Lo
                 instants == null ? List.of() : Instants.parse(instants),
                 given.containsKey("--tls") ? Path.of(given.get("--tls")) : null,
                 given.get("--user"),
-                given.get("--password"));
+                given.get("--password"),
+                "yes".equals(given.get("--cluster")));
     }
 
     private static String required(Map<String, String> given, String name) {

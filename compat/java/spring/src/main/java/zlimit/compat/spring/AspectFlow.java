@@ -10,6 +10,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.springframework.boot.Banner;
@@ -44,18 +45,21 @@ final class AspectFlow {
     private AspectFlow() {
     }
 
-    static Flow http(String host, int port) {
+    static Flow http(String host, int port, boolean cluster) {
         return new Flow("aspect-http", INSTANTS, (key, instants, out) -> {
             SpringApplication application = new SpringApplication(HelloApplication.class);
             application.setBannerMode(Banner.Mode.OFF);
-            application.setDefaultProperties(Map.of(
+            Map<String, Object> server = cluster
+                    ? Map.of("spring.data.redis.cluster.nodes", host + ':' + port)
+                    : Map.of("spring.data.redis.host", host, "spring.data.redis.port", port);
+            Map<String, Object> properties = new HashMap<>(server);
+            properties.putAll(Map.of(
                     "server.address", "127.0.0.1",
                     "server.port", "0",
                     "server.error.include-message", "always",
-                    "spring.data.redis.host", host,
-                    "spring.data.redis.port", port,
                     "spring.data.redis.timeout", TIMEOUT,
                     "limit.user", key));
+            application.setDefaultProperties(properties);
             try (var context = (ServletWebServerApplicationContext) application.run()) {
                 StringRedisTemplate template = context.getBean(StringRedisTemplate.class);
                 String limitKey = "limit:" + key + ":" + PATH;

@@ -6,6 +6,7 @@ import io.lettuce.core.SslOptions;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -31,12 +32,14 @@ public final class Main {
     private static final class SpringClient implements FlowRunner.Client {
         private final String host;
         private final int port;
+        private final boolean cluster;
         private final LettuceConnectionFactory connections;
         private final SentCommands sent = new SentCommands();
 
         SpringClient(Invocation invocation) {
             host = invocation.host();
             port = invocation.port();
+            cluster = invocation.cluster();
             LettuceClientConfiguration.LettuceClientConfigurationBuilder config =
                     LettuceClientConfiguration.builder().commandTimeout(TIMEOUT).shutdownTimeout(Duration.ZERO);
             if (invocation.tls() != null) {
@@ -48,7 +51,9 @@ public final class Main {
                 server.setUsername(invocation.user());
                 server.setPassword(invocation.password());
             }
-            connections = new LettuceConnectionFactory(server, config.build());
+            RedisClusterConfiguration nodes = new RedisClusterConfiguration(List.of(host + ':' + port));
+            connections = cluster ? new LettuceConnectionFactory(nodes, config.build())
+                    : new LettuceConnectionFactory(server, config.build());
             connections.afterPropertiesSet();
             connections.start();
             connections.getRequiredNativeClient().addListener(sent);
@@ -70,14 +75,28 @@ public final class Main {
 
         @Override
         public List<Flow> flows() {
+            if (cluster) { // where Spring has no MULTI
+                return List.of(
+                        TemplateFlows.unique(connections),
+                        TemplateFlows.constant(connections),
+                        ScriptFlow.millis(connections, sent),
+                        AspectFlow.http(host, port, true),
+                        RollingFlow.rolling(connections),
+                        ClusterFlows.inCluster(connections));
+            }
             return List.of(
                     TemplateFlows.unique(connections),
                     TemplateFlows.constant(connections),
                     ScriptFlow.millis(connections, sent),
-                    AspectFlow.http(host, port),
+                    AspectFlow.http(host, port, false),
                     MultiFlows.asWritten(connections, sent),
                     MultiFlows.session(connections, sent),
                     RollingFlow.rolling(connections));
+        }
+
+        @Override
+        public List<Flow> ours() {
+            return cluster ? List.of(ClusterFlows.limits(connections)) : List.of();
         }
 
         @Override
