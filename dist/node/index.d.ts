@@ -16,6 +16,8 @@ export interface ServerOptions {
   args?: readonly string[];
   /** Whether DEBUG works, and with it clock, faults and reset; true by default. */
   debug?: boolean;
+  /** true: the server is a cluster of one node, and refuses what a cluster refuses. */
+  cluster?: boolean;
   /** true: the clock stands still from the start; a Date or unix milliseconds: at that instant. */
   frozen?: boolean | Date | number;
   /** The path of another zlimit-server than the package's. ZLIMIT_SERVER does the same. */

@@ -13,6 +13,21 @@ before(async () => {
 beforeEach(() => server.reset());
 after(() => server.close());
 
+test('a cluster', async (t) => {
+  const server = await startServer({ test: t, cluster: true, frozen: true });
+  const script = "return redis.call('INCR', KEYS[1]) + redis.call('INCR', KEYS[2])";
+  assert.equal(await server.command('EVAL', script, 2, '{user}:minute', '{user}:day'), 2);
+  await assert.rejects(server.command('EVAL', script, 2, 'user:minute', 'user:day'), /^ReplyError: CROSSSLOT /);
+  const [[first, last, node]] = await server.command('CLUSTER', 'SLOTS');
+  assert.deepEqual([first, last, ...node.slice(0, 2)], [0, 16383, server.host, server.port]);
+  await server.command('SET', 'k', 'v', 'PX', 1000);
+  await server.clock.advance(1001);
+  assert.equal(await server.command('GET', 'k'), null);
+  await server.reset();
+  assert.match(await server.command('CLUSTER', 'INFO'), /cluster_state:ok/);
+  await assert.rejects(startServer({ cluster: true, path: '/tmp/none' }), TypeError);
+});
+
 test('the clock does not go back by advance', async () => {
   for (const ms of [-1, 1.5, NaN, Infinity, '10', undefined]) {
     await assert.rejects(server.clock.advance(ms), RangeError);

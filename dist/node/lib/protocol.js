@@ -3,12 +3,15 @@
 // when it accepts connections.
 
 /** Returns the command line of a server that ends when its standard input does. */
-function commandLine({ host, port, path, debug, args }) {
+function commandLine({ host, port, path, debug, cluster, args }) {
   const where = path
     ? ['--port', 0, '--unixsocket', path, '--unixsocketperm', 700]
     : ['--port', port, '--bind', host];
+  const node = cluster
+    ? ['--cluster-enabled', 'yes', '--cluster-config-file', '', '--cluster-announce-ip', host]
+    : [];
   return [
-    ...where, '--ready-line', 'yes', '--exit-with-stdin', 'yes', '--log-format', 'text',
+    ...where, ...node, '--ready-line', 'yes', '--exit-with-stdin', 'yes', '--log-format', 'text',
     '--enable-debug-command', debug ? 'yes' : 'no', ...args,
   ].map(String);
 }

@@ -76,11 +76,14 @@ class Server {
 /** Starts a server and resolves when it accepts connections. */
 async function startServer(options = {}) {
   const {
-    host = '127.0.0.1', port = 0, path, args = [], debug = true, frozen = false,
+    host = '127.0.0.1', port = 0, path, args = [], debug = true, frozen = false, cluster = false,
     binary = binaryPath(), env = process.env, test, log = env.ZLIMIT_LOG === 'stderr', timeout = START_TIMEOUT_MS,
   } = options;
+  if (cluster && path) {
+    throw new TypeError('startServer: clients of a cluster connect to a port: cluster goes without path');
+  }
   const echo = log === true ? (line) => process.stderr.write(`${line}\n`) : log || undefined;
-  const child = new ServerProcess(binary, commandLine({ host, port, path, debug, args }), { env, echo });
+  const child = new ServerProcess(binary, commandLine({ host, port, path, debug, cluster, args }), { env, echo });
   const server = new Server(child, { host, path, port: await child.ready(parseReady, timeout) });
   try {
     if (frozen !== false) {

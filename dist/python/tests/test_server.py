@@ -38,6 +38,24 @@ def test_start_and_stop(traces, unix_socket, password):
     server.stop()  # once more is harmless
 
 
+def test_cluster(traces):
+    script = "return redis.call('INCR', KEYS[1]) + redis.call('INCR', KEYS[2])"
+    with zlimit.Server(cluster=True) as server, server.cluster_client(decode_responses=True) as client:
+        assert client.set("k", "v", px=1000)
+        assert client.get("k") == "v"
+        assert client.eval(script, 2, "{user}:minute", "{user}:day") == 2
+        with pytest.raises(zlimit.ReplyError, match="^CROSSSLOT "):
+            server.execute("EVAL", script, 2, "user:minute", "user:day")
+        server.clock.freeze()
+        server.clock.advance(milliseconds=1001)
+        assert client.get("k") is None
+        server.faults.inject("loading", on="INCR")
+        server.reset()
+        assert client.incr("{user}:minute") == 1
+    with pytest.raises(ValueError, match="port"):
+        zlimit.Server(cluster=True, unix_socket=True)
+
+
 def test_restart(traces):
     server = zlimit.Server()
     for _ in range(2):

@@ -55,6 +55,7 @@ class Server:
         port: int = 0,
         unix_socket: Union[bool, str, "os.PathLike[str]"] = False,
         password: Optional[str] = None,
+        cluster: bool = False,
         binary: Union[str, "os.PathLike[str]", None] = None,
     ) -> None:
         """Describe a server; start starts it.
@@ -62,8 +63,11 @@ class Server:
         port: 0 means any free one.
         unix_socket: True for a socket in the temporary directory instead of a port, or its path.
         password: for the directive requirepass.
+        cluster: the server is a cluster of one node, and refuses what a cluster refuses.
         binary: instead of the one of this package or of ZLIMIT_SERVER.
         """
+        if cluster and unix_socket:
+            raise ValueError("clients of a cluster connect to a port: cluster=True goes without unix_socket")
         self.port = port
         self.unix_socket: Optional[str] = None
         if unix_socket is True:
@@ -73,6 +77,7 @@ class Server:
         self.clock = Clock(self._debug, self.execute)
         self.faults = Faults(self._debug)
         self._password = password
+        self._cluster = cluster
         self._wanted_port = port
         self._directives = directives
         self._binary = binary
@@ -117,6 +122,8 @@ class Server:
             own += ["--unixsocket", self.unix_socket, "--unixsocketperm", "700"]
         if self._password is not None:
             own += ["--requirepass", self._password]
+        if self._cluster:
+            own += ["--cluster-enabled", "yes", "--cluster-config-file", "", "--cluster-announce-ip", self.host]
         return [*own, *self._directives]
 
     def _await_ready(self, process: subprocess.Popen[bytes], copy: Optional[Path]) -> None:
@@ -227,6 +234,11 @@ class Server:
     def client(self, **options: Any) -> redis.Redis:
         """Return a client of redis-py, with its options: ``decode_responses=True`` for example."""
         client: redis.Redis = _redis().Redis(**self._address(), **options)
+        return client
+
+    def cluster_client(self, **options: Any) -> redis.RedisCluster:
+        """Return a cluster client of redis-py, for a server with ``cluster=True``."""
+        client: redis.RedisCluster = _redis().RedisCluster(**self._address(), **options)
         return client
 
     def async_client(self, **options: Any) -> redis.asyncio.Redis:

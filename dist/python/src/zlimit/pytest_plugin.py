@@ -14,6 +14,7 @@ POSITION = pytest.StashKey[int]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("zlimit_directives", "directives of zlimit-server, as on its command line", "args", [])
+    parser.addini("zlimit_cluster", "the server is a cluster of one node", "bool", False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -26,7 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def zlimit_server(pytestconfig: pytest.Config) -> Iterator[Server]:
     """The server of this process, which tests share: with pytest-xdist there is one for each worker."""
-    with Server(*pytestconfig.getini("zlimit_directives")) as server:
+    directives, cluster = pytestconfig.getini("zlimit_directives"), pytestconfig.getini("zlimit_cluster")
+    with Server(*directives, cluster=cluster) as server:
         yield server
 
 

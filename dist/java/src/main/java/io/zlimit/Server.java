@@ -144,6 +144,7 @@ public final class Server implements AutoCloseable {
         private String host = "127.0.0.1";
         private int port;
         private boolean debug = true;
+        private boolean cluster;
         private Path binary;
         private Duration timeout = Duration.ofSeconds(10);
         private List<String> arguments = List.of();
@@ -166,6 +167,12 @@ public final class Server implements AutoCloseable {
         /** Sets whether DEBUG works, and with it the clock, faults and reset. By default it does. */
         public Builder debug(boolean allowed) {
             debug = allowed;
+            return this;
+        }
+
+        /** Sets whether the server is a cluster of one node, which refuses what a cluster refuses. By default it is not. */
+        public Builder cluster(boolean enabled) {
+            cluster = enabled;
             return this;
         }
 
@@ -198,6 +205,10 @@ public final class Server implements AutoCloseable {
                     path.toString(), "--bind", host, "--port", Integer.toString(port),
                     "--ready-line", "yes", "--exit-with-stdin", "yes", "--log-format", "text",
                     "--enable-debug-command", debug ? "yes" : "no"));
+            if (cluster) {
+                command.addAll(List.of(
+                        "--cluster-enabled", "yes", "--cluster-config-file", "", "--cluster-announce-ip", host));
+            }
             command.addAll(arguments);
             ServerProcess process;
             try {

@@ -65,6 +65,23 @@ class ServerTest {
     }
 
     @Test
+    void cluster() {
+        try (Server server = Server.builder().cluster(true).start()) {
+            String script = "return redis.call('INCR', KEYS[1]) + redis.call('INCR', KEYS[2])";
+            assertEquals(2L, server.command("EVAL", script, "2", "{user}:minute", "{user}:day"));
+            String message = assertThrows(ReplyException.class,
+                    () -> server.command("EVAL", script, "2", "user:minute", "user:day")).getMessage();
+            assertTrue(message.startsWith("CROSSSLOT "), message);
+            List<?> range = (List<?>) ((List<?>) server.command("CLUSTER", "SLOTS")).get(0);
+            assertEquals(List.of(server.host(), (long) server.port()), ((List<?>) range.get(2)).subList(0, 2));
+            server.clock().freeze();
+            server.command("SET", "k", "v", "PX", "1000");
+            server.clock().advance(1001);
+            assertNull(server.command("GET", "k"));
+        }
+    }
+
+    @Test
     void withoutDebugCommands() {
         try (Server server = Server.builder().debug(false).start()) {
             for (Executable call : new Executable[] {

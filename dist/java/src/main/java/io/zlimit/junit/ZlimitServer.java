@@ -16,7 +16,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * the server's log is printed.
  *
  * <p>On a Spring test the server is started before the application context, which connects to it: the properties
- * {@code spring.data.redis.host}, {@code .port} and {@code .url} are set. As Spring shares contexts between test
+ * {@code spring.data.redis.host}, {@code .port} and {@code .url} are set, and {@code .cluster.nodes} on a cluster. As Spring shares contexts between test
  * classes, their servers are shared as well; do not run such classes concurrently.
  */
 @Target(ElementType.TYPE)
@@ -30,6 +30,9 @@ public @interface ZlimitServer {
 
     /** The instant at which the clock stands when a test begins, as {@code 2030-01-01T00:00:00Z}. */
     String at() default "";
+
+    /** Whether the server is a cluster of one node, which refuses what a cluster refuses. */
+    boolean cluster() default false;
 
     /** Directives, as on the command line: {@code {"--maxmemory", "10mb"}}. */
     String[] arguments() default {};

@@ -3,7 +3,7 @@ package io.zlimit.spring;
 import io.zlimit.Server;
 import io.zlimit.junit.Servers;
 import io.zlimit.junit.ZlimitServer;
-import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Map;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.core.env.MapPropertySource;
@@ -25,22 +25,26 @@ final class ZlimitContextCustomizer implements ContextCustomizer {
     @Override
     public void customizeContext(ConfigurableApplicationContext context, MergedContextConfiguration configuration) {
         Server server = Servers.shared(annotation);
-        context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("zlimit", Map.of(
+        Map<String, Object> properties = new HashMap<>(Map.of(
                 "spring.data.redis.host", server.host(),
                 "spring.data.redis.port", server.port(),
                 // A URL in the application's properties would take precedence over host and port.
-                "spring.data.redis.url", server.uri().toString())));
+                "spring.data.redis.url", server.uri().toString()));
+        if (annotation.cluster()) {
+            properties.put("spring.data.redis.cluster.nodes", server.host() + ':' + server.port());
+        }
+        context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("zlimit", properties));
         context.getBeanFactory().registerSingleton("zlimitServer", server);
     }
 
     @Override
     public boolean equals(Object other) {
         return other instanceof ZlimitContextCustomizer that
-                && Arrays.equals(annotation.arguments(), that.annotation.arguments());
+                && Servers.setting(annotation).equals(Servers.setting(that.annotation));
     }
 
     @Override
     public int hashCode() {
-        return Arrays.hashCode(annotation.arguments());
+        return Servers.setting(annotation).hashCode();
     }
 }
