@@ -69,6 +69,7 @@ compat: ## the documents' flows through real clients, here and on redis-server; 
 	$(GO) run -C compat/run .
 	$(GO) run -C compat/run . --tls
 	$(GO) run -C compat/run . --gateway
+	$(GO) run -C compat/run . --cluster
 	$(GO) run -C compat/run . --tests
 
 libraries: ## limiter libraries in Python, Node, Go and Java, here and on redis-server

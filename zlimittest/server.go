@@ -53,7 +53,11 @@ type Options struct {
 	// TLS, if not nil, makes the TCP address serve TLS. A certificate that a test can use
 	// is in the field TLS of an httptest.Server. Connections in memory stay plain.
 	TLS *tls.Config
-	// After is a closed server whose keys, clock, directives and TLS the new server takes
+	// Cluster makes the server a cluster of one node, which refuses what a cluster
+	// refuses: a script with keys in two slots, for example. A cluster client connects to
+	// Addr or, with a dialer of its own, in memory.
+	Cluster bool
+	// After is a closed server whose keys, clock, directives, TLS and cluster the new server takes
 	// over. The fields above then have no effect.
 	After *Server
 }
@@ -115,8 +119,11 @@ func Start(o Options) (*Server, error) {
 		inner.Engine.Faults().Clear()
 	} else {
 		s.cfg, s.tls = config.New(), o.TLS
-		if err := s.cfg.ParseArgs(append([]string{"--enable-debug-command", "yes"}, o.Directives...),
-			nil); err != nil {
+		args := []string{"--enable-debug-command", "yes"}
+		if o.Cluster {
+			args = append(args, "--cluster-enabled", "yes", "--cluster-announce-ip", loopback)
+		}
+		if err := s.cfg.ParseArgs(append(args, o.Directives...), nil); err != nil {
 			return nil, err
 		}
 		inner.Clock = zlimit.SystemClock()
@@ -168,11 +175,14 @@ func (s *Server) labelled(fn func()) {
 	}()
 }
 
+// loopback is where servers listen, and what a node of a cluster announces.
+const loopback = "127.0.0.1"
+
 // Addr returns the server's TCP address, a free port of 127.0.0.1 that the first call
 // opens.
 func (s *Server) Addr() string {
 	s.helper()()
-	addr, err := s.Listen("127.0.0.1:0")
+	addr, err := s.Listen(loopback + ":0")
 	if err != nil {
 		s.fatal("%v", err)
 	}
@@ -198,8 +208,18 @@ func (s *Server) Listen(addr string) (string, error) {
 			return "", fmt.Errorf("the server is closed: %w", err)
 		}
 		s.tcp = l
+		return l.Addr().String(), s.announce(l.Addr())
 	}
 	return s.tcp.Addr().String(), nil
+}
+
+// announce tells clients of a cluster the port. The engine of an earlier server would tell that one's.
+func (s *Server) announce(addr net.Addr) error {
+	_, port, err := net.SplitHostPort(addr.String())
+	if err != nil || !s.cfg.Bool("cluster-enabled") {
+		return err
+	}
+	return s.cfg.Set([][]byte{[]byte("cluster-announce-port"), []byte(port)})
 }
 
 // Dial opens a connection in memory.

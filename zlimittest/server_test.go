@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,30 @@ import (
 )
 
 var three = zlimit.Quota{Limit: 3, Window: time.Minute}
+
+// TestCluster checks that a limiter that breaks on a cluster breaks here, and that clients are told the address.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	srv := zlimittest.RunWith(t, zlimittest.Options{Cluster: true, Frozen: true})
+	c := dial(t, srv)
+	script := `EVAL "return redis.call('incr', KEYS[1]) + redis.call('incr', KEYS[2])" 2 `
+	require.Equal(t, "-CROSSSLOT Keys in request don't hash to the same slot", c.ask(script+"user:minute user:day"))
+	require.Equal(t, ":2", c.ask(script+"{user}:minute {user}:day"))
+	node := func(c *client) string { return strings.Join(strings.Fields(c.ask("CLUSTER SLOTS"))[:4], " ") }
+	require.Equal(t, ":0 :16383 127.0.0.1 :0", node(c))
+	_, port, _ := net.SplitHostPort(srv.Addr())
+	require.Equal(t, ":0 :16383 127.0.0.1 :"+port, node(c))
+
+	require.Equal(t, ":1 :3 :2 :0 :60000", c.ask("RL.ALLOW user:42 3 1m"))
+	srv.Advance(time.Minute)
+	require.Equal(t, ":1 :3 :2 :0 :60000", c.ask("RL.ALLOW user:42 3 1m"))
+	require.NoError(t, srv.Close())
+	again := zlimittest.RunWith(t, zlimittest.Options{After: srv})
+	c = dial(t, again)
+	require.Equal(t, "-CROSSSLOT Keys in request don't hash to the same slot", c.ask(script+"user:minute user:day"))
+	_, port, _ = net.SplitHostPort(again.Addr())
+	require.Equal(t, ":0 :16383 127.0.0.1 :"+port, node(c))
+}
 
 // TestOneClock checks that expiry, TIME and limits follow the same clock.
 func TestOneClock(t *testing.T) {

@@ -197,3 +197,27 @@ func TestBubble(t *testing.T) {
 		require.True(t, strings.HasPrefix(srv.Key("window:ann").Type(), "zset"))
 	})
 }
+
+// TestClusterClient runs cluster clients against a server that is a cluster of one node.
+func TestClusterClient(t *testing.T) {
+	srv := zlimittest.RunWith(t, zlimittest.Options{Cluster: true, Frozen: true})
+	for name, o := range map[string]goredis.ClusterOptions{
+		"tcp":       {Addrs: []string{srv.Addr()}},
+		"in memory": {Addrs: []string{"any:1"}, Dialer: srv.DialContext},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := goredis.NewClusterClient(&o)
+			defer client.Close()
+			ctx := t.Context()
+			script := goredis.NewScript(`return redis.call('INCR', KEYS[1]) + redis.call('INCR', KEYS[2])`)
+			err := script.Run(ctx, client, []string{name + ":minute", name + ":day"}).Err()
+			require.ErrorContains(t, err, "CROSSSLOT")
+			count, err := script.Run(ctx, client, []string{"{" + name + "}:minute", "{" + name + "}:day"}).Int()
+			require.NoError(t, err)
+			require.Equal(t, 2, count)
+			require.NoError(t, client.Set(ctx, name, "x", time.Minute).Err())
+			srv.Advance(time.Minute + time.Millisecond)
+			require.ErrorIs(t, client.Get(ctx, name).Err(), goredis.Nil)
+		})
+	}
+}
