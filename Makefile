@@ -65,7 +65,7 @@ bench-quick: export GOFLAGS := $(GOFLAGS) -pgo=off
 bench-quick: ## the same in under a minute, with half the floors, without the profile
 	$(GO) run ./bench --quick
 
-compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in Go and Ruby; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis; gateways over clusters
+compat: ## the documents' flows through real clients, here and on redis-server; tests of limiters in Go and Ruby; Redis' tools, Sentinel and redis_exporter; limiters moved from Redis; gateways over clusters; cluster clients
 	$(GO) run -C compat/run .
 	$(GO) run -C compat/run . --tls
 	$(GO) run -C compat/run . --gateway
@@ -101,6 +101,7 @@ cluster: build ## a cluster of redis-server with two gateways to try by hand; pr
 
 clusters: ## gateways over clusters: the libraries, and five of each fault as a table; 20 minutes
 	$(GO) run -C compat/run . --gateway --libraries
+	$(GO) run -C compat/run . --cluster --libraries
 	$(GO) run -C compat/run . --tests --only cluster
 	$(GO) test -C compat/cluster -count=1 -timeout 60m -v -run 'TestFaults' . -rounds 5 -between 5ms
 

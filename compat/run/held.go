@@ -23,7 +23,7 @@ const heldStartMs = 1_800_000_000_000
 type held struct {
 	port  int
 	clock string       // address of the clock
-	align func() error // advances the clock to a whole hour, wherever a program left it
+	align func() error // advances the clock to the next whole hour, wherever a program or startCluster left it
 	lost  func() error
 	stop  func() error // stops the clock and the server
 }
@@ -119,7 +119,7 @@ func (c *clock) advance(by func(nowMs int64) (ms int64, err error)) (nowMs int64
 
 func (c *clock) align() error {
 	const hour = 3_600_000
-	_, err := c.advance(func(nowMs int64) (int64, error) { return (hour - nowMs%hour) % hour, nil })
+	_, err := c.advance(func(nowMs int64) (int64, error) { return hour - nowMs%hour, nil })
 	return err
 }
 

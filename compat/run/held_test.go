@@ -41,7 +41,7 @@ func TestHeldClock(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := []int64{250, 3_600_000}; !slices.Equal(moves, want) {
+	if want := []int64{250, 3_600_000, 7_200_000}; !slices.Equal(moves, want) {
 		t.Errorf("moved to %v, want %v", moves, want)
 	}
 }

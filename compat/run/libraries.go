@@ -151,8 +151,13 @@ func (r *rig) withHeld(ctx context.Context, f func(ours, theirs *held)) error {
 	if err != nil {
 		return errors.Join(err, ours.stop())
 	}
-	f(ours, theirs)
-	return errors.Join(ours.stop(), theirs.stop())
+	if r.cluster {
+		err = errors.Join(announce(ours.port, true), announce(theirs.port, true))
+	}
+	if err == nil {
+		f(ours, theirs)
+	}
+	return errors.Join(err, ours.stop(), theirs.stop())
 }
 
 func (h *held) run(ctx context.Context, root string, c client) outcome {

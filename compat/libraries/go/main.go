@@ -50,6 +50,7 @@ func main() {
 	name := flag.String("library", "", "redis_rate, ulule or throttled")
 	only := flag.String("flow", "all", "an algorithm of the library, or all")
 	key := flag.String("key", "", "part of every key's name")
+	flag.StringVar(&inCluster, "cluster", "no", "yes: the server is a node of a cluster")
 	calls := flag.Bool("calls", false, "make the calls that the standard input asks for")
 	flag.Parse()
 	if *calls {
@@ -97,6 +98,21 @@ func run(ctx context.Context, address string, clock heldClock, name, only, key s
 		return fmt.Errorf("%s has no flow %s", name, only)
 	}
 	return nil
+}
+
+// inCluster is "yes" if libraries use cluster clients.
+var inCluster string
+
+// newUniversal returns a cluster client, or newClient's.
+func newUniversal(address string) redis.UniversalClient {
+	plain := newClient(address)
+	if inCluster != "yes" {
+		return plain
+	}
+	o := plain.Options()
+	return redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{address}, DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, PoolTimeout: o.PoolTimeout,
+	})
 }
 
 // newClient uses timeouts long enough for a busy machine: a call that was given up and repeated would count

@@ -29,7 +29,7 @@ func allowAtMostOne(
 }
 
 func redisRateBy(address string, call redisRateCall) limiter {
-	limits := redis_rate.NewLimiter(newClient(address))
+	limits := redis_rate.NewLimiter(newUniversal(address))
 	return func(limit, window int) (hit, error) {
 		rule := redis_rate.Limit{Rate: limit, Burst: limit, Period: time.Duration(window) * time.Second}
 		return func(ctx context.Context, key string) (answer, error) {

@@ -22,14 +22,15 @@ async function main () {
       clock: { type: 'string' },
       library: { type: 'string' },
       flow: { type: 'string', default: 'all' },
-      key: { type: 'string' }
+      key: { type: 'string' },
+      cluster: { type: 'string', default: 'no' } // yes: the server is a node of a cluster
     }
   })
   if (!values.port || !values.clock || !values.key || !Object.hasOwn(libraries, values.library ?? '')) {
     throw new Error(`need --port, --clock, --key and --library, one of ${Object.keys(libraries).join(', ')}`)
   }
   // As long as a busy machine may need; once connected, these clients wait for ever.
-  const address = { host: values.host, port: Number(values.port), connectTimeout: 60000 }
+  const address = { host: values.host, port: Number(values.port), connectTimeout: 60000, cluster: values.cluster === 'yes' }
   const clock = await heldClock(values.clock)
   const { library, client, flows } = require(libraries[values.library])
   const chosen = values.flow === 'all' ? Object.keys(flows) : [values.flow]

@@ -10,7 +10,7 @@ function reported (result) {
 
 function limiterOf (options) {
   return async (address, limit, seconds) => {
-    const storeClient = new Redis(address)
+    const storeClient = address.cluster ? new Redis.Cluster([address]) : new Redis(address)
     const limiter = new RateLimiterRedis({ storeClient, points: limit, duration: seconds, ...options })
     const hit = async key => {
       try {

@@ -30,12 +30,15 @@ def main():
     parser.add_argument("--library", required=True, choices=LIBRARIES)
     parser.add_argument("--flow", default="all", help="an algorithm of the library, or all")
     parser.add_argument("--key", required=True)
+    parser.add_argument("--cluster", choices=("yes", "no"), default="no")
     args = parser.parse_args()
 
     library = importlib.import_module(LIBRARIES[args.library])
     clock = HeldClock(args.clock)
     uri = f"redis://{args.host}:{args.port}/0?socket_timeout={PATIENCE}&socket_connect_timeout={PATIENCE}"
     server = redis.Redis.from_url(uri)
+    if args.cluster == "yes":
+        uri = f"redis+cluster://{args.host}:{args.port}"
     print("client", library.NAME, "on redis-py", redis.__version__)
     for flow in library.FLOWS if args.flow == "all" else (args.flow,):
         if args.flow == "all":

@@ -4,7 +4,7 @@ import time
 from importlib.metadata import version
 
 from limits import RateLimitItemPerSecond
-from limits.storage import RedisStorage
+from limits.storage import storage_from_string
 from limits.strategies import STRATEGIES
 
 NAME = f"limits {version('limits')}"
@@ -18,7 +18,7 @@ def until(flow, reset):
 
 
 def limiter(uri, flow):
-    strategy = STRATEGIES[flow](RedisStorage(uri))
+    strategy = STRATEGIES[flow](storage_from_string(uri))
 
     def make(limit, seconds):
         item = RateLimitItemPerSecond(limit, seconds)

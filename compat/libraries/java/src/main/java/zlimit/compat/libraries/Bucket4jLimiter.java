@@ -12,6 +12,7 @@ import io.github.bucket4j.redis.jedis.Bucket4jJedis;
 import io.github.bucket4j.redis.lettuce.Bucket4jLettuce;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.codec.StringCodec;
@@ -53,12 +54,22 @@ final class Bucket4jLimiter implements Limiter {
         this.refill = refill;
     }
 
-    static Limiter onLettuce(String host, int port, Refill refill) {
+    static Limiter onLettuce(String host, int port, boolean cluster, Refill refill) {
         RedisURI uri = RedisURI.builder().withHost(host).withPort(port)
                 .withTimeout(Duration.ofMillis(Main.PATIENCE_MS)).build();
-        RedisClient client = RedisClient.create(uri);
-        ProxyManager<String> proxies = Bucket4jLettuce
-                .casBasedBuilder(client.connect(RedisCodec.of(StringCodec.UTF8, ByteArrayCodec.INSTANCE)))
+        RedisCodec<String, byte[]> codec = RedisCodec.of(StringCodec.UTF8, ByteArrayCodec.INSTANCE);
+        AutoCloseable client;
+        Bucket4jLettuce.LettuceBasedProxyManagerBuilder<String> builder;
+        if (cluster) {
+            RedisClusterClient nodes = RedisClusterClient.create(uri);
+            builder = Bucket4jLettuce.casBasedBuilder(nodes.connect(codec));
+            client = nodes;
+        } else {
+            RedisClient server = RedisClient.create(uri);
+            builder = Bucket4jLettuce.casBasedBuilder(server.connect(codec));
+            client = server;
+        }
+        ProxyManager<String> proxies = builder
                 .expirationAfterWrite(EXPIRY)
                 .clientClock(CLOCK)
                 .build();

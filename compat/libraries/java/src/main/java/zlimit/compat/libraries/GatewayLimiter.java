@@ -28,7 +28,7 @@ final class GatewayLimiter implements Limiter {
     private final HttpServer page;
     private final ConfigurableApplicationContext gateway;
 
-    GatewayLimiter(String host, int port) throws Exception {
+    GatewayLimiter(String host, int port, boolean cluster) throws Exception {
         page = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 1024);
         page.setExecutor(threads);
         page.createContext("/", exchange -> {
@@ -45,6 +45,9 @@ final class GatewayLimiter implements Limiter {
                 "spring.data.redis.host", host,
                 "spring.data.redis.port", port,
                 "spring.data.redis.timeout", Main.PATIENCE_MS + "ms"));
+        if (cluster) {
+            properties.put("spring.data.redis.cluster.nodes", host + ":" + port);
+        }
         for (int i = 0; i < Scenario.LIMITS.length; i++) {
             properties.putAll(route(i, Scenario.LIMITS[i][0], Scenario.LIMITS[i][1]));
         }

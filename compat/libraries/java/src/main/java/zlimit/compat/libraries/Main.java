@@ -14,7 +14,7 @@ public final class Main {
 
     /** Makes a library's limiter on a server. */
     interface Factory {
-        Limiter on(String host, int port) throws Exception;
+        Limiter on(String host, int port, boolean cluster) throws Exception;
     }
 
     /** A library of those examined: the names of its version and its client's, and its algorithms. */
@@ -26,11 +26,11 @@ public final class Main {
 
     private static Map<String, Library> libraries() {
         Map<String, Factory> onLettuce = new LinkedHashMap<>();
-        onLettuce.put("greedy", (host, port) -> Bucket4jLimiter.onLettuce(host, port, GREEDY));
-        onLettuce.put("interval", (host, port) -> Bucket4jLimiter.onLettuce(host, port, INTERVALLY));
+        onLettuce.put("greedy", (host, port, cluster) -> Bucket4jLimiter.onLettuce(host, port, cluster, GREEDY));
+        onLettuce.put("interval", (host, port, cluster) -> Bucket4jLimiter.onLettuce(host, port, cluster, INTERVALLY));
         Map<String, Factory> onJedis = new LinkedHashMap<>();
-        onJedis.put("greedy", (host, port) -> Bucket4jLimiter.onJedis(host, port, GREEDY));
-        onJedis.put("interval", (host, port) -> Bucket4jLimiter.onJedis(host, port, INTERVALLY));
+        onJedis.put("greedy", (host, port, cluster) -> Bucket4jLimiter.onJedis(host, port, GREEDY));
+        onJedis.put("interval", (host, port, cluster) -> Bucket4jLimiter.onJedis(host, port, INTERVALLY));
         return Map.of(
                 "redisson", new Library("Redisson RRateLimiter", "redisson", "Redisson", "redisson",
                         Map.of("sliding-window", RedissonLimiter::new)),
@@ -57,6 +57,7 @@ public final class Main {
     private static void run(Library library, Map<String, String> options) throws Exception {
         String host = options.get("--host");
         int port = Integer.parseInt(options.get("--port"));
+        boolean cluster = "yes".equals(options.get("--cluster"));
         String only = options.get("--flow");
         Properties versions = new Properties();
         try (InputStream file = Main.class.getResourceAsStream("/versions.properties")) {
@@ -74,7 +75,7 @@ public final class Main {
                     System.out.println("flow " + flow.getKey());
                 }
                 server.flushAll();
-                try (Limiter limiter = flow.getValue().on(host, port)) {
+                try (Limiter limiter = flow.getValue().on(host, port, cluster)) {
                     new Scenario(server, clock, options.get("--key") + "-" + flow.getKey(), limiter).run();
                 }
                 System.out.println("end");

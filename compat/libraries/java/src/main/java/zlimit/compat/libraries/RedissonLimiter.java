@@ -5,18 +5,20 @@ import org.redisson.Redisson;
 import org.redisson.api.RRateLimiter;
 import org.redisson.api.RateType;
 import org.redisson.api.RedissonClient;
+import org.redisson.config.BaseConfig;
 import org.redisson.config.Config;
 
 /** Redisson's RRateLimiter. */
 final class RedissonLimiter implements Limiter {
     private final RedissonClient redisson;
 
-    RedissonLimiter(String host, int port) {
+    RedissonLimiter(String host, int port, boolean cluster) {
         Config config = new Config();
         config.setUseScriptCache(true);
-        config.useSingleServer()
-                .setAddress("redis://" + host + ":" + port)
-                .setTimeout(Main.PATIENCE_MS) // a script whose answer is late would be run again
+        String address = "redis://" + host + ":" + port;
+        BaseConfig<?> server = cluster ? config.useClusterServers().addNodeAddress(address)
+                : config.useSingleServer().setAddress(address);
+        server.setTimeout(Main.PATIENCE_MS) // a script whose answer is late would be run again
                 .setRetryAttempts(100); // a thousand callers share its connections
         redisson = Redisson.create(config);
     }
