@@ -19,13 +19,15 @@ import (
 
 var three = zlimit.Quota{Limit: 3, Window: time.Minute}
 
-// TestCluster checks that a limiter that breaks on a cluster breaks here, and that clients are told the address.
+// TestCluster checks that a limiter that breaks on a cluster breaks here, and that clients are told where
+// the server is.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	srv := zlimittest.RunWith(t, zlimittest.Options{Cluster: true, Frozen: true})
 	c := dial(t, srv)
+	const crossSlot = "-CROSSSLOT Keys in request don't hash to the same slot"
 	script := `EVAL "return redis.call('incr', KEYS[1]) + redis.call('incr', KEYS[2])" 2 `
-	require.Equal(t, "-CROSSSLOT Keys in request don't hash to the same slot", c.ask(script+"user:minute user:day"))
+	require.Equal(t, crossSlot, c.ask(script+"user:minute user:day"))
 	require.Equal(t, ":2", c.ask(script+"{user}:minute {user}:day"))
 	node := func(c *client) string { return strings.Join(strings.Fields(c.ask("CLUSTER SLOTS"))[:4], " ") }
 	require.Equal(t, ":0 :16383 127.0.0.1 :0", node(c))
@@ -38,7 +40,7 @@ func TestCluster(t *testing.T) {
 	require.NoError(t, srv.Close())
 	again := zlimittest.RunWith(t, zlimittest.Options{After: srv})
 	c = dial(t, again)
-	require.Equal(t, "-CROSSSLOT Keys in request don't hash to the same slot", c.ask(script+"user:minute user:day"))
+	require.Equal(t, crossSlot, c.ask(script+"user:minute user:day"))
 	_, port, _ = net.SplitHostPort(again.Addr())
 	require.Equal(t, ":0 :16383 127.0.0.1 :"+port, node(c))
 }

@@ -46,8 +46,8 @@ func (in *introspection) getKeysAndFlags(c *commands.Ctx) resp.Value {
 	return resp.Array(out...)
 }
 
-// keysOf returns the keys of the call that the arguments are. In a cluster these are the keys that must be in one
-// slot: clients refuse a call with others.
+// keysOf returns the keys of the call that the arguments are. In a cluster these are the keys that must be in
+// one slot: clients refuse a call with others.
 func (in *introspection) keysOf(c *commands.Ctx) ([]commands.KeyUse, resp.Value) {
 	call := c.Args[2:]
 	cmd := in.table().Lookup(call[0])

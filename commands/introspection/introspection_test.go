@@ -195,7 +195,9 @@ func TestGetKeysWithoutMandatoryKeys(t *testing.T) {
 // Clients of a cluster refuse a call whose keys, as COMMAND GETKEYS has them, are in several slots.
 func TestGetKeysInCluster(t *testing.T) {
 	elsewhere := commands.KeySpec{
-		Derive:    func(args [][]byte) commands.NameParts { return commands.NameParts{args[1], []byte(":old")} },
+		Derive: func(args [][]byte) commands.NameParts {
+			return commands.NameParts{args[1], []byte(":old")}
+		},
 		Unslotted: true,
 	}
 	row := commands.Command{Name: "derives", Arity: 2, Keys: []commands.KeySpec{key(1, "RW"), elsewhere}}

@@ -212,7 +212,8 @@ func TestClusterClient(t *testing.T) {
 			script := goredis.NewScript(`return redis.call('INCR', KEYS[1]) + redis.call('INCR', KEYS[2])`)
 			err := script.Run(ctx, client, []string{name + ":minute", name + ":day"}).Err()
 			require.ErrorContains(t, err, "CROSSSLOT")
-			count, err := script.Run(ctx, client, []string{"{" + name + "}:minute", "{" + name + "}:day"}).Int()
+			tagged := "{" + name + "}"
+			count, err := script.Run(ctx, client, []string{tagged + ":minute", tagged + ":day"}).Int()
 			require.NoError(t, err)
 			require.Equal(t, 2, count)
 			require.NoError(t, client.Set(ctx, name, "x", time.Minute).Err())

@@ -73,8 +73,8 @@ func allClients() []client {
 		[]client{spring, jedis})
 }
 
-// clusterClients run the same flows with cluster clients, and node-redis, too, which has another cluster client
-// than ioredis. Spring has no MULTI in a cluster.
+// clusterClients run the same flows with cluster clients, and node-redis, too, which has another cluster
+// client than ioredis. Spring has no MULTI in a cluster.
 func clusterClients() []client {
 	out := allClients()
 	for i := range out {

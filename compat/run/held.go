@@ -23,7 +23,7 @@ const heldStartMs = 1_800_000_000_000
 type held struct {
 	port  int
 	clock string       // address of the clock
-	align func() error // advances the clock to the next whole hour, wherever a program or startCluster left it
+	align func() error // advances the clock to the next whole hour, wherever it was left
 	lost  func() error
 	stop  func() error // stops the clock and the server
 }

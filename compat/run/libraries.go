@@ -76,11 +76,14 @@ func libraryPreparations(root string) []preparation {
 	}
 }
 
-// clusterLibraries are the libraries of which a cluster client is known.
+// clusterLibraries are the libraries that run on a cluster client.
 func clusterLibraries() []client {
-	out := slices.DeleteFunc(allLibraries(), func(c client) bool { return !slices.Contains(clustered, c.name) })
+	out := slices.DeleteFunc(allLibraries(), func(c client) bool {
+		return !slices.Contains(clustered, c.name)
+	})
 	for i := range out {
-		out[i].setting, out[i].args = "cluster", append(out[i].args, "--cluster", "yes")
+		out[i].setting = "cluster"
+		out[i].args = append(out[i].args, "--cluster", "yes")
 	}
 	return out
 }

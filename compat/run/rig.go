@@ -58,7 +58,10 @@ func prepareAll(ctx context.Context, root string, o options, clients []client, p
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{prepared: map[string]error{}, folder: folder, theirsPath: redis, gateway: o.gateway, cluster: o.cluster}
+	r := &rig{
+		prepared: map[string]error{}, folder: folder, theirsPath: redis,
+		gateway: o.gateway, cluster: o.cluster,
+	}
 
 	var (
 		wait sync.WaitGroup
