@@ -13,10 +13,14 @@ SEEDS ?= 1,2,3,4
 # Commands of make difftest that replicas follow. REPLICATED=2000000 takes an hour.
 REPLICATED ?= 14000
 
+# What make packages QUICK=1 builds for.
+PLATFORM = $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)
+
 .DEFAULT_GOAL := help
 
 .PHONY: help build test race steady fuzz lint vulncheck bench bench-quick compat libraries difftest crash \
-	abuse browser sentinel cluster clusters soak record picture zones pgo tidy image release dist packages packages-test
+	abuse browser sentinel cluster clusters soak record picture zones pgo tidy image release dist packages packages-test \
+	publish-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -134,9 +138,14 @@ dist: ## the tests of images, releases, the dashboard and the alerts; COLD=1 com
 	$(GO) test -C dist ./image ./check
 	$(GO) test -C dist ./release $(if $(COLD),-timeout 30m -cold)
 
-packages: ## Python, Node and Java packages of the server in dist/out/packages, with checksums
-	$(GO) run -C dist ./release -version "$(VERSION)" -out out/bin $(if $(QUICK),-pgo=off)
-	$(GO) run -C dist ./packages -version "$(VERSION)" -bin out/bin -out out/packages
+packages: ## Python, Node and Java packages of the server in dist/out/packages, and how to install them; QUICK=1 for this platform only, without the profile
+	@echo "compiling what builds the packages"
+	@$(GO) run -C dist ./release -version "$(VERSION)" -out out/bin $(if $(QUICK),-pgo=off -only $(PLATFORM))
+	@$(GO) run -C dist ./packages -version "$(VERSION)" -bin out/bin -out out/packages $(if $(QUICK),-platform $(PLATFORM))
+
+publish-check: packages ## the packages, and what keeps them from being published: docs/releasing.md; QUICK=1 as above, FINAL=1 fails on what is open
+	@$(GO) run -C dist ./packages -check -version "$(VERSION)" -bin out/bin -out out/packages \
+		$(if $(FINAL),-final) $(if $(QUICK),-platform $(PLATFORM))
 
 packages-test: ## the tests of these packages, each installed into a fresh project; SERVERS=2000 starts so many in each language, NODES=22,24 tries these versions of Node too
 	$(GO) test -C dist ./packages -timeout 20m $(if $(SERVERS),-servers $(SERVERS)) $(if $(NODES),-nodes $(NODES))

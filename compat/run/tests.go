@@ -25,6 +25,7 @@ type suite struct {
 	dir          string
 	preparations []preparation
 	command      []string
+	needs        string // a program without which the suite is left out, and said to be
 	alone        bool // runs when the others are done: what it tests needs the cores for itself
 }
 
@@ -32,7 +33,16 @@ func testSuites(root string) []suite {
 	at := func(path string) string { return filepath.Join(root, path) }
 	return []suite{
 		{name: "go", dir: at("compat/embed"), command: []string{"go", "test", "./..."}},
-		{name: "ruby", dir: at("compat/tests/ruby"), command: []string{"ruby", "window_test.rb"}},
+		{
+			name: "ruby", dir: at("compat/tests/ruby"),
+			command: []string{
+				"ruby", "-e", `ARGV.each { |name| require "./#{name}" }`, "window_test.rb", "readme_test.rb",
+			},
+		},
+		{
+			name: "rust", dir: at("compat/tests/rust"), needs: "cargo",
+			command: []string{"cargo", "run", "-q", "--locked"},
+		},
 		{name: "exporter", dir: at("compat/exporter"), command: []string{"go", "test", "-count=1", "./..."}},
 		{
 			name: "sentinel", dir: at("compat/sentinel"), preparations: sentinelPreparations(root),
@@ -93,6 +103,14 @@ func runTests(ctx context.Context, root string, o options, stdout io.Writer) (ok
 	)
 	one := func(i int) {
 		begin := time.Now()
+		if needs := suites[i].needs; needs != "" {
+			if _, err := exec.LookPath(needs); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				fmt.Fprintf(stdout, "tests in %-9s left out: there is no %s\n", suites[i].name, needs)
+				return
+			}
+		}
 		errs[i] = suites[i].run(ctx, stamps, server)
 		verdict := "ok"
 		if errs[i] != nil {

@@ -32,6 +32,9 @@ type frame struct {
 	out     string // directory of the packages; each language has a folder there
 	version string // of the binaries and of all packages, as 1.2.3 or 1.2.3-rc.1
 
+	owner     owner
+	platforms []platform // those that packages are built for; empty means all
+
 	binaries map[platform][]byte
 }
 
@@ -58,8 +61,11 @@ func (f *frame) prepare() error {
 		return fmt.Errorf("version %q is none that all packages can have: 1.2.3, or 1.2.3-rc.1 with alpha, "+
 			"beta or rc", f.version)
 	}
+	if len(f.platforms) == 0 {
+		f.platforms = platforms
+	}
 	f.binaries = make(map[platform][]byte)
-	for _, p := range platforms {
+	for _, p := range f.platforms {
 		content, err := os.ReadFile(filepath.Join(f.bin, "zlimit-server-"+p.system+"-"+p.arch))
 		if err != nil {
 			return err

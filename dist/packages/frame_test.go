@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -141,7 +142,7 @@ var builtPackages = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	out := filepath.Join(shared, "packages")
-	return out, run(context.Background(), []string{"-dist", "..", "-bin", bin, "-out", out})
+	return out, run(context.Background(), []string{"-dist", "..", "-bin", bin, "-out", out}, io.Discard)
 })
 
 // hashes replaces contents by what is short enough to print.
@@ -201,8 +202,9 @@ func TestRefusals(t *testing.T) {
 	}
 	require.ErrorContains(t, run(t.Context(), []string{
 		"-dist", "..", "-bin", bin, "-out", t.TempDir(), "-only", "cobol",
-	}), "not all of")
-	require.ErrorIs(t, run(t.Context(), []string{"-dist", "..", "-bin", t.TempDir()}), os.ErrNotExist)
+	}, io.Discard), "not all of")
+	require.ErrorContains(t, run(t.Context(), []string{"-platform", "plan9/amd64"}, io.Discard), "packages are for")
+	require.ErrorIs(t, run(t.Context(), []string{"-dist", "..", "-bin", t.TempDir()}, io.Discard), os.ErrNotExist)
 
 	amd64, err := os.ReadFile(filepath.Join(bin, "zlimit-server-linux-amd64"))
 	require.NoError(t, err)

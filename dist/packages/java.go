@@ -30,8 +30,8 @@ func buildJava(ctx context.Context, f *frame) error {
 	if err != nil {
 		return err
 	}
-	r := mavenRepository{dir: dir, version: f.version}
-	for _, p := range platforms {
+	r := mavenRepository{dir: dir, version: f.version, owner: f.owner}
+	for _, p := range f.platforms {
 		if err := r.addPlatform(p, f.binaries[p]); err != nil {
 			return err
 		}
@@ -55,6 +55,7 @@ func buildJava(ctx context.Context, f *frame) error {
 	for suffix, built := range map[string]string{
 		".pom": "pom.xml", ".jar": "target/zlimit-junit-" + f.version + ".jar",
 		"-sources.jar": "target/zlimit-junit-" + f.version + "-sources.jar",
+		"-javadoc.jar": "target/zlimit-junit-" + f.version + "-javadoc.jar",
 	} {
 		content, err := os.ReadFile(filepath.Join(project, built))
 		if err != nil {
@@ -67,8 +68,7 @@ func buildJava(ctx context.Context, f *frame) error {
 	return nil
 }
 
-// stage copies the sources of a package, or a part of them, with the version in place of the
-// one in its manifests.
+// stage copies the sources of a package, or a part of them, with manifests for what is built.
 func (f *frame) stage(folder, to string) error {
 	files, err := f.sources(folder, func(path string) bool {
 		return !strings.Contains("/"+path, "/target/") && !strings.Contains("/"+path, "/node_modules/")
@@ -81,13 +81,7 @@ func (f *frame) stage(folder, to string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		switch filepath.Base(path) {
-		case "pom.xml":
-			s.content = []byte(strings.ReplaceAll(string(s.content), ">"+unversioned+"<", ">"+f.version+"<"))
-		case "package.json":
-			s.content = []byte(strings.ReplaceAll(string(s.content), `"`+unversioned+`"`, `"`+f.version+`"`))
-		}
-		if err := os.WriteFile(path, s.content, 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(f.manifest(s)), 0o644); err != nil {
 			return err
 		}
 	}
@@ -97,6 +91,7 @@ func (f *frame) stage(folder, to string) error {
 // A mavenRepository is a directory in the layout of a Maven repository.
 type mavenRepository struct {
 	dir, version string
+	owner        owner
 }
 
 // path returns the path of a file of an artifact, given by what follows the version in its name.
@@ -135,6 +130,11 @@ type mavenPom struct {
 	Name         string   `xml:"name"`
 	Description  string   `xml:"description"`
 	URL          string   `xml:"url"`
+	SCM          mavenSCM `xml:"scm"`
+}
+
+type mavenSCM struct {
+	URL string `xml:"url"`
 }
 
 // addPlatform adds the artifact with a binary, its size and its digest.
@@ -143,12 +143,12 @@ func (r mavenRepository) addPlatform(p platform, binary []byte) error {
 	pom, err := xml.MarshalIndent(mavenPom{
 		ModelVersion: "4.0.0", GroupID: mavenGroup, ArtifactID: artifact, Version: r.version, Name: artifact,
 		Description: "The binary of zlimit-server for " + p.String() + ", which zlimit-junit depends on",
-		URL:         "https://github.com/zlimit/zlimit",
+		URL:         projectURL, SCM: mavenSCM{URL: projectURL},
 	}, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := r.add(artifact, ".pom", append([]byte(xml.Header), append(pom, '\n')...)); err != nil {
+	if err := r.add(artifact, ".pom", []byte(xml.Header+r.owner.pom(string(pom))+"\n")); err != nil {
 		return err
 	}
 	manifest := fmt.Sprintf("Manifest-Version: 1.0\r\nAutomatic-Module-Name: io.zlimit.server.%s\r\n"+
@@ -165,9 +165,23 @@ func (r mavenRepository) addPlatform(p platform, binary []byte) error {
 	if err != nil {
 		return err
 	}
-	content, err := os.ReadFile(jar)
-	if err != nil {
-		return err
+	jars := map[string]string{".jar": jar}
+	// Maven Central asks for both, and takes a note where there is nothing in Java.
+	for suffix, what := range map[string]string{"-sources.jar": "sources", "-javadoc.jar": "documentation"} {
+		jars[suffix] = r.path(artifact, suffix)
+		note := fmt.Sprintf("The %s of the program in %s, which is not in Java: %s\n", what, artifact, projectURL)
+		if err := writeZip(jars[suffix], []file{{path: "README.txt", content: []byte(note)}}); err != nil {
+			return err
+		}
 	}
-	return r.add(artifact, ".jar", content)
+	for suffix, jar := range jars {
+		content, err := os.ReadFile(jar)
+		if err != nil {
+			return err
+		}
+		if err := r.add(artifact, suffix, content); err != nil {
+			return err
+		}
+	}
+	return nil
 }

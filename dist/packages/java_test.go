@@ -19,7 +19,7 @@ func TestArtifactsAreReproducible(t *testing.T) {
 	again := testFrame(t)
 	require.NoError(t, buildJava(t.Context(), again))
 	want := contents(t, filepath.Join(out, "java"))
-	require.Len(t, want, 3*(3+2*len(platforms)))
+	require.Len(t, want, 3*(4+4*len(platforms)))
 	require.Equal(t, hashes(want), hashes(contents(t, filepath.Join(again.out, "java"))))
 }
 
@@ -99,15 +99,14 @@ func TestJava(t *testing.T) {
 	require.Equal(t, []string{"zlimit-server"}, unpacked)
 	reports, err := filepath.Glob(filepath.Join(dir, "examples", "*", "target", "surefire-reports", "*.txt"))
 	require.NoError(t, err)
-	require.Len(t, reports, 7, strings.Join(reports, "\n"))
+	require.Len(t, reports, 8, strings.Join(reports, "\n"))
 }
 
-// TestJavaFirstTest builds the project that the README shows, from its two files.
-func TestJavaFirstTest(t *testing.T) {
-	f, out := installing(t)
+// firstTest writes the project that the README shows, from its two files.
+func firstTest(t *testing.T, dir string) {
+	t.Helper()
 	readme, err := os.ReadFile("../java/README.md")
 	require.NoError(t, err)
-	dir := t.TempDir()
 	for after, path := range map[string]string{
 		"as `src/test/java/example/FirstTest.java`:\n\n```java\n": "src/test/java/example/FirstTest.java",
 		"and `mvn test` runs it:\n\n```xml\n":                     "pom.xml",
@@ -119,13 +118,26 @@ func TestJavaFirstTest(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
+}
+
+// runFirstTest runs that project.
+func runFirstTest(t *testing.T, mvn *maven, dir string) {
+	t.Helper()
+	require.NoError(t, mvn.run(t.Context(), dir, []string{"XDG_CACHE_HOME=" + filepath.Join(dir, "cache")}, "test"))
+	report, err := os.ReadFile(filepath.Join(dir, "target", "surefire-reports", "example.FirstTest.txt"))
+	require.NoError(t, err)
+	require.Contains(t, string(report), "Tests run: 1, Failures: 0")
+}
+
+// TestJavaFirstTest builds the project that the README shows.
+func TestJavaFirstTest(t *testing.T) {
+	f, out := installing(t)
+	dir := t.TempDir()
+	firstTest(t, dir)
 	pom, err := os.ReadFile(filepath.Join(dir, "pom.xml"))
 	require.NoError(t, err)
 	require.Contains(t, string(pom), "<artifactId>zlimit-junit</artifactId>\n      <version>"+f.version+"</version>")
 	mvn, err := newMaven(filepath.Join(dir, "maven"), filepath.Join(out, "java"))
 	require.NoError(t, err)
-	require.NoError(t, mvn.run(t.Context(), dir, []string{"XDG_CACHE_HOME=" + filepath.Join(dir, "cache")}, "test"))
-	report, err := os.ReadFile(filepath.Join(dir, "target", "surefire-reports", "example.FirstTest.txt"))
-	require.NoError(t, err)
-	require.Contains(t, string(report), "Tests run: 1, Failures: 0")
+	runFirstTest(t, mvn, dir)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -15,7 +16,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "packages:", err)
 		os.Exit(1)
 	}
@@ -31,19 +32,36 @@ var builders = []struct {
 	{"java", buildJava},
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("packages", flag.ContinueOnError)
-	f := &frame{}
+	f := &frame{owner: theOwner}
 	flags.StringVar(&f.dist, "dist", ".", "`directory` of this module, with the packages' sources")
 	flags.StringVar(&f.bin, "bin", "out/bin", "`directory` with the binaries of command release")
 	flags.StringVar(&f.out, "out", "out/packages", "`directory` for the packages")
 	flags.StringVar(&f.version, "version", "", "`version` of the binaries; the source's if it is empty")
 	only := flags.String("only", "", "`languages`, with commas between; all if it is empty")
+	checked := flags.Bool("check", false, "check what was built, in the place of building")
+	final := flags.Bool("final", false, "with -check: fail if something is open, too")
+	flags.Func("platform", "one `platform`, as linux/amd64; all without it", func(name string) error {
+		at := slices.IndexFunc(platforms, func(p platform) bool { return p.String() == name })
+		if at < 0 {
+			return fmt.Errorf("packages are for %v", platforms)
+		}
+		f.platforms = platforms[at : at+1]
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if err := f.prepare(); err != nil {
 		return err
+	}
+	if *checked {
+		c, err := f.publishable(ctx)
+		if err != nil {
+			return err
+		}
+		return c.report(stdout, *final)
 	}
 	wanted := strings.FieldsFunc(*only, func(r rune) bool { return r == ',' })
 	built := 0
@@ -51,6 +69,7 @@ func run(ctx context.Context, args []string) error {
 		if len(wanted) > 0 && !slices.Contains(wanted, b.name) {
 			continue
 		}
+		fmt.Fprintf(stdout, "building the packages for %s\n", b.name)
 		if err := b.build(ctx, f); err != nil {
 			return fmt.Errorf("%s: %w", b.name, err)
 		}
@@ -62,5 +81,8 @@ func run(ctx context.Context, args []string) error {
 	if err := f.writeSums(); err != nil {
 		return err
 	}
-	return f.printSizes(os.Stdout)
+	if err := f.printSizes(stdout); err != nil {
+		return err
+	}
+	return f.printInstall(stdout)
 }

@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // A maven runs Maven with a local repository that has no artifact of ours, and gets those
@@ -37,8 +38,14 @@ func newMaven(dir, artifacts string) (*maven, error) {
 	if err != nil {
 		return nil, err
 	}
-	location := url.URL{Scheme: "file", Path: artifacts}
-	return m, os.WriteFile(m.settings, fmt.Appendf(nil, mavenSettings, location.String()), 0o644)
+	return m, os.WriteFile(m.settings, fmt.Appendf(nil, mavenSettings, fileURL(artifacts)), 0o644)
+}
+
+// fileURL returns the URL of a path in XML, with the path as it is: Maven 3.8 does not find what is escaped.
+func fileURL(path string) string {
+	var out strings.Builder
+	_ = xml.EscapeText(&out, []byte("file://"+path)) // a Builder takes everything
+	return out.String()
 }
 
 // mavenSettings add the directory of our artifacts, whose URL is the argument.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,9 +9,6 @@ import (
 	"slices"
 	"strings"
 )
-
-// unversioned is the version in the sources of packages, wherever the version belongs.
-const unversioned = "0.0.0"
 
 // npmNames are npm's names for Go's, where they differ.
 var npmNames = names{"amd64": "x64"}
@@ -58,7 +54,7 @@ func buildNode(_ context.Context, f *frame) error {
 	if err := writeTar(filepath.Join(dir, "zlimit-"+f.version+".tgz"), "package", files); err != nil {
 		return err
 	}
-	for _, p := range platforms {
+	for _, p := range f.platforms {
 		files, err := nodePlatform(f, p)
 		if err != nil {
 			return err
@@ -81,15 +77,15 @@ func nodeSources(f *frame) ([]file, error) {
 	if at < 0 {
 		return nil, fmt.Errorf("node has no package.json")
 	}
-	all[at].content = bytes.ReplaceAll(all[at].content, []byte(`"`+unversioned+`"`), []byte(`"`+f.version+`"`))
+	all[at].content = []byte(f.manifest(all[at]))
 	var m npmManifest
 	if err := json.Unmarshal(all[at].content, &m); err != nil {
 		return nil, fmt.Errorf("package.json: %w", err)
 	}
-	if len(m.OptionalDependencies) != len(platforms) {
-		return nil, fmt.Errorf("package.json has %d platforms of %d", len(m.OptionalDependencies), len(platforms))
+	if len(m.OptionalDependencies) != len(f.platforms) {
+		return nil, fmt.Errorf("package.json has %d platforms of %d", len(m.OptionalDependencies), len(f.platforms))
 	}
-	for _, p := range platforms {
+	for _, p := range f.platforms {
 		if name := "@zlimit/" + npmNames.platform(p); m.OptionalDependencies[name] != f.version {
 			return nil, fmt.Errorf("package.json does not depend on %s %s", name, f.version)
 		}
@@ -110,7 +106,7 @@ func nodeSources(f *frame) ([]file, error) {
 // nodePlatform returns the files of a platform's package.
 func nodePlatform(f *frame, p platform) ([]file, error) {
 	m := npmManifest{
-		Name: "@zlimit/" + npmNames.platform(p), Version: f.version, License: "UNLICENSED",
+		Name: "@zlimit/" + npmNames.platform(p), Version: f.version, License: f.owner.npm(),
 		Description: "The binary of zlimit-server for " + p.String(), Repository: "github:zlimit/zlimit",
 		OS: []string{npmNames.of(p.system)}, CPU: []string{npmNames.of(p.arch)},
 		Engines: map[string]string{"node": ">=20"}, PreferUnplugged: true,

@@ -19,10 +19,11 @@ var wheelTags = map[platform]string{
 	{"darwin", "arm64"}: "macosx_12_0_arm64",
 }
 
-const wheelMetadata = `Metadata-Version: 2.1
+const wheelMetadata = `Metadata-Version: 2.4
 Name: zlimit
 Version: %s
-Summary: A rate-limit server for tests that speaks the Redis protocol, with a clock that the test moves
+%sSummary: A rate-limit server for tests that speaks the Redis protocol, with a clock that the test moves
+Project-URL: Source, ` + projectURL + `
 Requires-Python: >=3.9
 Classifier: Framework :: Pytest
 Classifier: Topic :: Software Development :: Testing
@@ -60,7 +61,7 @@ func buildPython(_ context.Context, f *frame) error {
 	if err := f.wheel(dir, "any", modules, readme); err != nil {
 		return err
 	}
-	for _, p := range platforms {
+	for _, p := range f.platforms {
 		files := append([]file{{"zlimit/bin/zlimit-server", f.binaries[p], 0o755}}, modules...)
 		if err := f.wheel(dir, wheelTags[p], files, readme); err != nil {
 			return err
@@ -79,7 +80,7 @@ func (f *frame) wheel(dir, tags string, files []file, readme []byte) error {
 		fmt.Fprintf(&wheel, "Tag: py3-none-%s\n", tag)
 	}
 	files = append(files[:len(files):len(files)],
-		file{path: info + "METADATA", content: append(fmt.Appendf(nil, wheelMetadata, version), readme...)},
+		file{path: info + "METADATA", content: append(fmt.Appendf(nil, wheelMetadata, version, f.owner.wheel()), readme...)},
 		file{path: info + "WHEEL", content: []byte(wheel.String())},
 		file{path: info + "entry_points.txt", content: []byte(wheelEntryPoints)})
 	var record strings.Builder

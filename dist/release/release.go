@@ -72,7 +72,9 @@ func (b *build) release(ctx context.Context, platforms [][2]string, licences map
 		fmt.Fprintf(&sums, "%x  %s\n", s, filepath.Base(path))
 		return s, err
 	}
-	for _, p := range platforms {
+	for i, p := range platforms {
+		fmt.Printf("compiling zlimit-server for %s/%s, %d of %d: minutes the first time\n", p[0], p[1], i+1,
+			len(platforms))
 		path, err := b.binary(ctx, p)
 		if err != nil {
 			return err

@@ -10,10 +10,12 @@ class Zlimit
                     "--exit-with-stdin", "yes", "--enable-debug-command", "yes"], "r+")
     @log = []
     @log << @io.gets until @log.last&.start_with?("ready ") || @io.eof?
-    port = @log.last.to_s[/^ready port=(\d+) /, 1] or raise "zlimit-server did not start:\n#{@log.join}"
+    @port = @log.last.to_s[/^ready port=(\d+) /, 1]&.to_i or raise "zlimit-server did not start:\n#{@log.join}"
     @reader = Thread.new { @io.each_line { |line| @log << line } } # or the pipe would be full one day
-    @socket = TCPSocket.new("127.0.0.1", port.to_i)
+    @socket = TCPSocket.new("127.0.0.1", @port)
   end
+
+  attr_reader :port
 
   def call(*args)
     @socket << "*#{args.size}\r\n" << args.map { |a| "$#{a.to_s.bytesize}\r\n#{a}\r\n" }.join

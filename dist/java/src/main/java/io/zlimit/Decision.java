@@ -16,7 +16,8 @@ public record Decision(long allowed, long limit, long remaining, Duration retryA
     /** The retryAfter of a call whose cost can never fit; {@link ServerClock#advance(Duration)} refuses it. */
     public static final Duration NEVER = Duration.ofMillis(-1);
 
-    static Decision of(List<?> reply) {
+    /** Returns what a client has received for RL.ALLOW without FULL, as a list of Longs. */
+    public static Decision of(List<?> reply) {
         long[] n = reply.stream().mapToLong(Long.class::cast).toArray();
         return new Decision(n[0], n[1], n[2], Duration.ofMillis(n[3]), Duration.ofMillis(n[4]));
     }
