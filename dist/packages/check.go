@@ -169,7 +169,10 @@ func (c *check) tarballs(ctx context.Context, f *frame) error {
 		names = append(names, "zlimit-"+npmNames.platform(p)+"-"+f.version+".tgz")
 	}
 	for _, name := range names {
-		path := filepath.Join(f.out, "node", name)
+		path, err := filepath.Abs(filepath.Join(f.out, "node", name))
+		if err != nil {
+			return err
+		}
 		text, err := firstOfTarball(path)
 		if err != nil {
 			return err

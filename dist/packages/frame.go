@@ -36,6 +36,7 @@ type frame struct {
 	platforms []platform // those that packages are built for; empty means all
 
 	binaries map[platform][]byte
+	texts    []byte // the licences of what the binaries contain
 }
 
 // versionLine is where the source has the version.
@@ -43,6 +44,9 @@ var versionLine = regexp.MustCompile(`(?m)^var Version = "([^"]+)"$`)
 
 // acceptedVersion is what all package managers have a spelling for.
 var acceptedVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
+
+// textsName is the file of command release with the licences of what the binaries contain.
+const textsName = "THIRD-PARTY.txt"
 
 // prepare fills in the version and reads the binaries.
 func (f *frame) prepare() error {
@@ -63,6 +67,10 @@ func (f *frame) prepare() error {
 	}
 	if len(f.platforms) == 0 {
 		f.platforms = platforms
+	}
+	var err error
+	if f.texts, err = os.ReadFile(filepath.Join(f.bin, textsName)); err != nil {
+		return err
 	}
 	f.binaries = make(map[platform][]byte)
 	for _, p := range f.platforms {

@@ -30,7 +30,7 @@ func buildJava(ctx context.Context, f *frame) error {
 	if err != nil {
 		return err
 	}
-	r := mavenRepository{dir: dir, version: f.version, owner: f.owner}
+	r := mavenRepository{dir: dir, version: f.version, owner: f.owner, texts: f.texts}
 	for _, p := range f.platforms {
 		if err := r.addPlatform(p, f.binaries[p]); err != nil {
 			return err
@@ -92,6 +92,7 @@ func (f *frame) stage(folder, to string) error {
 type mavenRepository struct {
 	dir, version string
 	owner        owner
+	texts        []byte
 }
 
 // path returns the path of a file of an artifact, given by what follows the version in its name.
@@ -159,6 +160,7 @@ func (r mavenRepository) addPlatform(p platform, binary []byte) error {
 	jar := r.path(artifact, ".jar")
 	err = writeZip(jar, []file{
 		{path: "META-INF/MANIFEST.MF", content: []byte(manifest)},
+		{path: "META-INF/" + textsName, content: r.texts},
 		{path: folder + "zlimit-server", content: binary, mode: 0o755},
 		{path: folder + "zlimit-server.properties", content: []byte(properties)},
 	})

@@ -72,7 +72,8 @@ func TestArtifactContents(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("sha256=%x\nsize=%d\n", sha256.Sum256([]byte(binary)), len(binary)),
 			files[folder+"zlimit-server.properties"])
 		require.Contains(t, files["META-INF/MANIFEST.MF"], "Implementation-Version: "+f.version+"\r\n")
-		require.Len(t, files, 3)
+		require.Contains(t, files["META-INF/"+textsName], "go-redis")
+		require.Len(t, files, 4)
 	}
 }
 

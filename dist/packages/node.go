@@ -116,6 +116,7 @@ func nodePlatform(f *frame, p platform) ([]file, error) {
 	return []file{
 		{path: "package.json", content: append(text, '\n')},
 		{path: "README.md", content: []byte(readme)},
+		{path: textsName, content: f.texts},
 		{path: "bin/zlimit-server", content: f.binaries[p], mode: 0o755},
 	}, err
 }

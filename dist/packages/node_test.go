@@ -55,7 +55,8 @@ func TestTarballContents(t *testing.T) {
 		require.NoError(t, checkBinary([]byte(files["bin/zlimit-server"]), p))
 		require.Equal(t, int64(0o755), modes["bin/zlimit-server"])
 		require.Contains(t, files, "README.md")
-		require.Len(t, files, 3)
+		require.Contains(t, files[textsName], "go-redis")
+		require.Len(t, files, 4)
 		got := npmManifest{}
 		require.NoError(t, json.Unmarshal([]byte(files["package.json"]), &got))
 		require.Equal(t, "@zlimit/"+name, got.Name)

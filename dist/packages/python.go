@@ -62,7 +62,9 @@ func buildPython(_ context.Context, f *frame) error {
 		return err
 	}
 	for _, p := range f.platforms {
-		files := append([]file{{"zlimit/bin/zlimit-server", f.binaries[p], 0o755}}, modules...)
+		files := append([]file{
+			{"zlimit/bin/zlimit-server", f.binaries[p], 0o755}, {"zlimit/bin/" + textsName, f.texts, 0},
+		}, modules...)
 		if err := f.wheel(dir, wheelTags[p], files, readme); err != nil {
 			return err
 		}

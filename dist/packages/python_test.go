@@ -47,6 +47,7 @@ func TestWheelContents(t *testing.T) {
 		require.Equal(t, tag != "any", there)
 		if there {
 			require.NoError(t, checkBinary([]byte(binary), p))
+			require.Contains(t, files["zlimit/bin/"+textsName], "go-redis")
 			require.Equal(t, os.FileMode(0o755), modes["zlimit/bin/zlimit-server"])
 		}
 		for _, module := range []string{"__init__", "__main__", "pytest_plugin"} {

@@ -57,7 +57,8 @@ func (b *build) binary(ctx context.Context, platform [2]string) (string, error) 
 	return path, nil
 }
 
-// release writes the binaries, their bills of materials and the checksums of all.
+// release writes the binaries, their bills of materials, the licences of what they contain, and the
+// checksums of all.
 func (b *build) release(ctx context.Context, platforms [][2]string, licences map[string]string) error {
 	if err := checkVersion(b.version); err != nil {
 		return err
@@ -72,6 +73,7 @@ func (b *build) release(ctx context.Context, platforms [][2]string, licences map
 		fmt.Fprintf(&sums, "%x  %s\n", s, filepath.Base(path))
 		return s, err
 	}
+	var modules []string
 	for i, p := range platforms {
 		fmt.Printf("compiling zlimit-server for %s/%s, %d of %d: minutes the first time\n", p[0], p[1], i+1,
 			len(platforms))
@@ -87,6 +89,9 @@ func (b *build) release(ctx context.Context, platforms [][2]string, licences map
 		if err != nil {
 			return err
 		}
+		for _, m := range info.Deps {
+			modules = append(modules, m.Path)
+		}
 		bom := path + ".cdx.json"
 		text, err := materials(info, name(p), b.version, digest, licences)
 		if err != nil {
@@ -98,6 +103,17 @@ func (b *build) release(ctx context.Context, platforms [][2]string, licences map
 		if _, err := sum(bom); err != nil {
 			return err
 		}
+	}
+	texts, err := licenceTexts(ctx, b.source, modules)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(b.out, textsName)
+	if err := os.WriteFile(path, texts, 0o644); err != nil {
+		return err
+	}
+	if _, err := sum(path); err != nil {
+		return err
 	}
 	return os.WriteFile(filepath.Join(b.out, sumsName), []byte(sums.String()), 0o644)
 }

@@ -59,14 +59,20 @@ func TestReproducible(t *testing.T) {
 	}
 	require.NoError(t, b.release(t.Context(), platforms, licences))
 	binary := name([2]string{runtime.GOOS, runtime.GOARCH})
-	for _, file := range []string{binary, binary + ".cdx.json", sumsName} {
+	for _, file := range []string{binary, binary + ".cdx.json", textsName, sumsName} {
 		a, err := os.ReadFile(filepath.Join(first, file))
 		require.NoError(t, err)
 		b, err := os.ReadFile(filepath.Join(second, file))
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(a, b), file)
 	}
-	checkSums(t, first, 2)
+	checkSums(t, first, 3)
+	texts, err := os.ReadFile(filepath.Join(first, textsName))
+	require.NoError(t, err)
+	require.Contains(t, string(texts), "\n==== github.com/redis/go-redis/v9: LICENSE\n")
+	require.NotContains(t, string(texts), "testify") // it is not linked
+	_, err = licenceTexts(t.Context(), source, []string{"github.com/zlimit/zlimit"})
+	require.ErrorContains(t, err, "has no file with its licence")
 	out, err := exec.Command(filepath.Join(first, binary), "--version").Output()
 	require.NoError(t, err)
 	require.Contains(t, string(out), "zlimit-server 9.8.7-rc.1, ")
