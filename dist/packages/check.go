@@ -26,8 +26,10 @@ type requirement struct {
 // required lists the texts of each package's metadata. %s is the version.
 var required = map[string][]requirement{
 	"METADATA": {
-		{text: "\nName: zlimit\n"}, {text: "\nVersion: %s\n"}, {text: "\nSummary: "}, {text: "\nRequires-Python: "},
-		{text: "\nProject-URL: Source, " + projectURL + "\n"}, {text: "\nDescription-Content-Type: text/markdown\n"},
+		{text: "\nName: zlimit\n"}, {text: "\nVersion: %s\n"}, {text: "\nSummary: "},
+		{text: "\nRequires-Python: "},
+		{text: "\nProject-URL: Source, " + projectURL + "\n"},
+		{text: "\nDescription-Content-Type: text/markdown\n"},
 		{text: "\nLicense-Expression: ", open: true},
 	},
 	"package.json": {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -41,7 +42,8 @@ func TestPublishable(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, c.faults)
 	require.Subset(t, c.open, []string{
-		"the project has no file LICENSE", "zlimit-junit.pom lacks <licenses>", "zlimit-0.1.0.tgz says UNLICENSED",
+		"the project has no file LICENSE", "zlimit-junit.pom lacks <licenses>",
+		"zlimit-0.1.0.tgz says UNLICENSED",
 	})
 	var printed strings.Builder
 	require.NoError(t, c.report(&printed, false))
@@ -55,8 +57,9 @@ func TestUnpublishable(t *testing.T) {
 	built, _ := hostFrame(t)
 	for fault, spoil := range map[string]func(f *frame) error{
 		"zlimit-0.1.0.tgz is not what": func(f *frame) error {
-			return os.Rename(filepath.Join(f.out, "node", "zlimit-"+npmNames.platform(host)+"-"+f.version+".tgz"),
-				filepath.Join(f.out, "node", "zlimit-"+f.version+".tgz"))
+			node := filepath.Join(f.out, "node")
+			return os.Rename(filepath.Join(node, "zlimit-"+npmNames.platform(host)+"-"+f.version+".tgz"),
+				filepath.Join(node, "zlimit-"+f.version+".tgz"))
 		},
 		"python has 1 wheels of 2": func(f *frame) error {
 			return os.Remove(filepath.Join(f.out, "python", "zlimit-"+f.version+"-py3-none-any.whl"))
@@ -69,14 +72,15 @@ func TestUnpublishable(t *testing.T) {
 			r := mavenRepository{dir: filepath.Join(f.out, "java"), version: f.version}
 			pom, err := os.ReadFile(r.path(javaCode, ".pom"))
 			require.NoError(t, err)
-			return os.WriteFile(r.path(javaCode, ".pom"), []byte(strings.ReplaceAll(string(pom), "scm>", "s>")), 0o644)
+			pom = bytes.ReplaceAll(pom, []byte("scm>"), []byte("s>"))
+			return os.WriteFile(r.path(javaCode, ".pom"), pom, 0o644)
 		},
 	} {
 		f := testFrame(t)
 		f.platforms = built.platforms
 		require.NoError(t, os.CopyFS(f.out, os.DirFS(built.out)))
 		require.NoError(t, spoil(f), fault)
-		if strings.Contains(fault, "tgz") { // the package of the platform is missing, so that check ends there
+		if strings.Contains(fault, "tgz") { // check ends there: a package is missing
 			c := &check{}
 			require.NoError(t, c.sums(f.out))
 			require.Contains(t, strings.Join(c.faults, "\n"), fault)

@@ -35,10 +35,12 @@ func TestInstallLines(t *testing.T) {
 	t.Run("node", func(t *testing.T) {
 		dir := t.TempDir()
 		runIn(t, dir, "npm", "init", "-y")
-		runIn(t, dir, "sh", "-ec", "export npm_config_registry=http://127.0.0.1:1 npm_config_fetch_retries=0; "+
+		runIn(t, dir, "sh", "-ec", "export npm_config_registry=http://127.0.0.1:1 "+
+			"npm_config_fetch_retries=0; "+
 			strings.TrimSpace(between("\nNode:\n", "\n\n")))
 		require.Equal(t, "1\n", runIn(t, dir, "node", "-e", "const { startServer } = require('zlimit');"+
-			"startServer().then(async (s) => { console.log((await s.allow('k', 1, '1m')).allowed); await s.close(); })"))
+			"startServer().then(async (s) => {"+
+			"console.log((await s.allow('k', 1, '1m')).allowed); await s.close(); })"))
 	})
 	t.Run("java", func(t *testing.T) {
 		dir := t.TempDir()
@@ -48,8 +50,8 @@ func TestInstallLines(t *testing.T) {
 		dependency := strings.Join(strings.Fields(between("  <dependencies>", "  </dependencies>")), "")
 		require.Contains(t, strings.Join(strings.Fields(string(pom)), ""), dependency)
 		repositories := "  <repositories>" + between("  <repositories>", "  <dependencies>")
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "pom.xml"),
-			[]byte(strings.Replace(string(pom), "  <dependencies>", repositories+"  <dependencies>", 1)), 0o644))
+		with := strings.Replace(string(pom), "  <dependencies>", repositories+"  <dependencies>", 1)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(with), 0o644))
 		mvn, err := newMaven(filepath.Join(dir, "maven"), dir)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(mvn.settings, []byte("<settings/>"), 0o644))

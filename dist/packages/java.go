@@ -171,7 +171,7 @@ func (r mavenRepository) addPlatform(p platform, binary []byte) error {
 	// Maven Central asks for both, and takes a note where there is nothing in Java.
 	for suffix, what := range map[string]string{"-sources.jar": "sources", "-javadoc.jar": "documentation"} {
 		jars[suffix] = r.path(artifact, suffix)
-		note := fmt.Sprintf("The %s of the program in %s, which is not in Java: %s\n", what, artifact, projectURL)
+		note := fmt.Sprintf("The program in %s is not in Java. Its %s: %s\n", artifact, what, projectURL)
 		if err := writeZip(jars[suffix], []file{{path: "README.txt", content: []byte(note)}}); err != nil {
 			return err
 		}

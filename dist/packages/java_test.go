@@ -124,7 +124,8 @@ func firstTest(t *testing.T, dir string) {
 // runFirstTest runs that project.
 func runFirstTest(t *testing.T, mvn *maven, dir string) {
 	t.Helper()
-	require.NoError(t, mvn.run(t.Context(), dir, []string{"XDG_CACHE_HOME=" + filepath.Join(dir, "cache")}, "test"))
+	env := []string{"XDG_CACHE_HOME=" + filepath.Join(dir, "cache")}
+	require.NoError(t, mvn.run(t.Context(), dir, env, "test"))
 	report, err := os.ReadFile(filepath.Join(dir, "target", "surefire-reports", "example.FirstTest.txt"))
 	require.NoError(t, err)
 	require.Contains(t, string(report), "Tests run: 1, Failures: 0")

@@ -21,14 +21,16 @@ func (f *frame) manifest(s file) string {
 	case "pom.xml":
 		text = f.owner.pom(strings.ReplaceAll(text, ">"+unversioned+"<", ">"+f.version+"<"))
 		for _, p := range f.notBuilt() {
-			text = regexp.MustCompile(`\s*<dependency>\s*<groupId>`+mavenGroup+`</groupId>\s*<artifactId>`+
-				mavenArtifact(p)+`</artifactId>[^!]*?</dependency>`).ReplaceAllString(text, "")
+			row := regexp.MustCompile(`(?s)\s*<dependency>\s*<groupId>` + mavenGroup + `</groupId>\s*<artifactId>` +
+				mavenArtifact(p) + `</artifactId>.*?</dependency>`)
+			text = row.ReplaceAllString(text, "")
 		}
 	case "package.json":
 		text = strings.ReplaceAll(text, `"`+unversioned+`"`, `"`+f.version+`"`)
 		text = strings.ReplaceAll(text, `"UNLICENSED"`, `"`+f.owner.npm()+`"`)
 		for _, p := range f.notBuilt() {
-			text = regexp.MustCompile(`,?\s*"@zlimit/`+npmNames.platform(p)+`": "[^"]*"`).ReplaceAllString(text, "")
+			row := regexp.MustCompile(`,?\s*"@zlimit/` + npmNames.platform(p) + `": "[^"]*"`)
+			text = row.ReplaceAllString(text, "")
 		}
 		text = regexp.MustCompile(`\{,\s*`).ReplaceAllString(text, "{\n    ") // the first was removed
 	}

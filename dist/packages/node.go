@@ -83,7 +83,8 @@ func nodeSources(f *frame) ([]file, error) {
 		return nil, fmt.Errorf("package.json: %w", err)
 	}
 	if len(m.OptionalDependencies) != len(f.platforms) {
-		return nil, fmt.Errorf("package.json has %d platforms of %d", len(m.OptionalDependencies), len(f.platforms))
+		return nil, fmt.Errorf("package.json has %d platforms of %d", len(m.OptionalDependencies),
+			len(f.platforms))
 	}
 	for _, p := range f.platforms {
 		if name := "@zlimit/" + npmNames.platform(p); m.OptionalDependencies[name] != f.version {

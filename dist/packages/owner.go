@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/xml"
+	"fmt"
 	"strings"
 )
 
@@ -14,6 +15,19 @@ type owner struct {
 // theOwner is filled in before the first release: docs/releasing.md.
 var theOwner owner
 
+const ownerXML = `  <licenses>
+    <license>
+      <name>%s</name>
+    </license>
+  </licenses>
+  <developers>
+    <developer>
+      <name>%s</name>
+      <email>%s</email>
+    </developer>
+  </developers>
+`
+
 // pom adds the owner to the text of a pom.xml.
 func (o owner) pom(text string) string {
 	if o == (owner{}) {
@@ -24,9 +38,8 @@ func (o owner) pom(text string) string {
 		_ = xml.EscapeText(&out, []byte(s)) // a Builder takes everything
 		return out.String()
 	}
-	return strings.Replace(text, "  <scm>", "  <licenses>\n    <license>\n      <name>"+escaped(o.licence)+
-		"</name>\n    </license>\n  </licenses>\n  <developers>\n    <developer>\n      <name>"+escaped(o.name)+
-		"</name>\n      <email>"+escaped(o.mail)+"</email>\n    </developer>\n  </developers>\n  <scm>", 1)
+	of := fmt.Sprintf(ownerXML, escaped(o.licence), escaped(o.name), escaped(o.mail))
+	return strings.Replace(text, "  <scm>", of+"  <scm>", 1)
 }
 
 // npm returns the licence as package.json has it.

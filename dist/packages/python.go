@@ -81,8 +81,9 @@ func (f *frame) wheel(dir, tags string, files []file, readme []byte) error {
 	for tag := range strings.SplitSeq(tags, ".") {
 		fmt.Fprintf(&wheel, "Tag: py3-none-%s\n", tag)
 	}
+	metadata := fmt.Appendf(nil, wheelMetadata, version, f.owner.wheel())
 	files = append(files[:len(files):len(files)],
-		file{path: info + "METADATA", content: append(fmt.Appendf(nil, wheelMetadata, version, f.owner.wheel()), readme...)},
+		file{path: info + "METADATA", content: append(metadata, readme...)},
 		file{path: info + "WHEEL", content: []byte(wheel.String())},
 		file{path: info + "entry_points.txt", content: []byte(wheelEntryPoints)})
 	var record strings.Builder
