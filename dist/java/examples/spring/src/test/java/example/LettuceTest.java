@@ -18,6 +18,8 @@ import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
@@ -48,6 +50,19 @@ class LettuceTest {
         assertEquals(MINUTE, denied.retryAfter());
         server.clock().advance(MINUTE);
         assertTrue(allow(factory, "42"));
+    }
+
+    @Test
+    void throughSpringDataOverJedis(Server server) {
+        var jedis = new JedisConnectionFactory(new RedisStandaloneConfiguration(server.host(), server.port()));
+        jedis.start();
+        try {
+            for (int i = 0; i <= 100; i++) {
+                assertEquals(i < 100, allow(jedis, "42"));
+            }
+        } finally {
+            jedis.destroy();
+        }
     }
 
     /** Spring expects bytes from a command that it does not know. */
