@@ -26,7 +26,7 @@ type suite struct {
 	preparations []preparation
 	command      []string
 	needs        string // a program without which the suite is left out, and said to be
-	alone        bool // runs when the others are done: what it tests needs the cores for itself
+	alone        bool   // runs when the others are done: what it tests needs the cores for itself
 }
 
 func testSuites(root string) []suite {
