@@ -67,8 +67,8 @@ func (e *Engine) CheckConfig() []error {
 // Open prepares for Load; until that has returned, sessions answer LOADING. If
 // the directives ask for files, Open locks the directory: one engine at a time
 // may write to it. Open fails if there is no directory but the directives ask for
-// one, and if rename-command or what goes with cluster-enabled is wrong. An engine without a directory need not
-// be opened.
+// one, and if rename-command or what goes with cluster-enabled is wrong. An engine without a directory need
+// not be opened.
 func (e *Engine) Open() error {
 	if e.life.refusal != nil {
 		return e.life.refusal
@@ -174,8 +174,9 @@ func (e *Engine) preserveFor(w *commands.Wait, db *store.DB, key []byte) {
 
 // Errors of cluster-enabled.
 var (
-	errClusterReplica   = errors.New("replicaof directive not allowed in cluster mode")
-	errClusterUpstream  = errors.New("cluster-enabled and upstream exclude each other: a gateway stands for its nodes")
+	errClusterReplica  = errors.New("replicaof directive not allowed in cluster mode")
+	errClusterUpstream = errors.New("cluster-enabled and upstream exclude each other: " +
+		"a gateway stands for its nodes")
 	errClusterDatabases = errors.New("cluster-enabled: a cluster has database 0 only, and others have keys")
 )
 

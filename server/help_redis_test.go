@@ -10,7 +10,9 @@ import (
 // own, docs/commands.md says so, and nowhere else.
 func TestHelpSaysWhereItDiffers(t *testing.T) {
 	f := newFabric(t)
-	theirs, ours, compared := f.node(redis), f.node(ours), 0
+	// Without a cluster CLUSTER HELP is refused by both.
+	cluster := []string{"--cluster-enabled", "yes"}
+	theirs, ours, compared := f.node(redis, cluster...), f.node(ours, cluster...), 0
 	for _, container := range ours.srv.Engine().Table().All() {
 		for _, c := range container.Subs {
 			if c.Name != "help" || c.Group == "rate-limit" {

@@ -34,8 +34,8 @@ const maxFileBytes = 1 << 20
 var errOtherNodes = errors.New("it names other nodes: this server is a cluster of one node")
 
 // Open gives the node the id of cluster-config-file, whose format is that of Redis, or makes the file. A node
-// without disk, or whose directive is empty, keeps its new id. The directory must be locked, and View must not
-// be called before.
+// without disk, or whose directive is empty, keeps its new id. The directory must be locked, and View must
+// not be called before.
 func (s *Self) Open(on disk.FS) error {
 	name := s.config.String("cluster-config-file")
 	if on == nil || name == "" || !s.config.Bool("cluster-enabled") {

@@ -45,7 +45,8 @@ func TestIDPersists(t *testing.T) {
 	require.NotEqual(t, id, other.View(false).Nodes[0].ID)
 
 	const theirs = "0123456789abcdef0123456789abcdef01234567"
-	write(t, on, "redis.conf", theirs+" 10.0.0.1:7000@17000,host myself,master - 0 1700000000000 3 connected 5 7-9\n"+
+	write(t, on, "redis.conf", theirs+
+		" 10.0.0.1:7000@17000,host myself,master - 0 1700000000000 3 connected 5 7-9\n"+
 		"vars currentEpoch 3 lastVoteEpoch 0\n")
 	migrated := newSelf(t, "--cluster-config-file", "redis.conf")
 	require.NoError(t, migrated.Open(on))
@@ -114,7 +115,8 @@ func TestPorts(t *testing.T) {
 	} {
 		v := newSelf(t, strings.Fields(c.directives)...).View(c.tls)
 		n := v.Nodes[0]
-		require.Equal(t, []int64{c.port, c.tlsPort, c.busAt}, []int64{n.Port, n.TLSPort, n.BusPort}, c.directives)
+		require.Equal(t, [3]int64{c.port, c.tlsPort, c.busAt}, [3]int64{n.Port, n.TLSPort, n.BusPort},
+			c.directives)
 		require.Equal(t, c.shown, v.Slots().Elems()[0].Elems()[2].Elems()[1].Int(), c.directives)
 		require.Equal(t, int64(42), n.Offset)
 	}
