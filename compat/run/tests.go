@@ -25,8 +25,8 @@ type suite struct {
 	dir          string
 	preparations []preparation
 	command      []string
-	named        bool   // runs only if --only names it: it takes more than it may in CI
-	alone        bool   // runs when the others are done: what it tests needs the cores for itself
+	named        bool // runs only if --only names it: it takes more than it may in CI
+	alone        bool // runs when the others are done: what it tests needs the cores for itself
 }
 
 func testSuites(root string) []suite {
