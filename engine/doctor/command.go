@@ -9,7 +9,7 @@ import (
 // and parts of the names of keys.
 const flags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale
 
-// Commands returns the row of RL.DOCTOR, for the Doctor that there will be.
+// Commands returns the row of RL.DOCTOR. doctor is called at run time: the Doctor is created after the table.
 func Commands(doctor func() *Doctor) []commands.Command {
 	const group, since, own = "rate-limit", "0.1.0", "zlimit's own"
 	return []commands.Command{{
