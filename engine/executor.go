@@ -98,6 +98,7 @@ func (k keyspace) executeScript(cmd *commands.Command, args [][]byte) resp.Value
 	if c.Retry {
 		c.Retry = false
 		c.Out.Reset()
+		s.work.req.again = true
 		reply = k.executeIn(store.AllShards, cmd, args)
 	}
 	c.Remember(nil)
@@ -161,7 +162,9 @@ func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	k.serve(shards)
 	s.work.rec.notify()
 	s.work.rec.invalidate()
-	s.inbox.collect()
+	if !s.work.req.again { // else what the first run has sent the session would precede the reply
+		s.inbox.collect()
+	}
 	return reply
 }
 

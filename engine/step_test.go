@@ -11,6 +11,7 @@ import (
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 // TestKeysLetsOthersRun: outside of EXEC, KEYS locks one shard at a time, so other
@@ -108,4 +109,28 @@ func TestScanLocksOneShard(t *testing.T) {
 		reply := s.Do(args("SCAN 0 COUNT 300"))
 		require.Len(t, reply.Elems(), 2)
 	})
+}
+
+// TestScanSendsAfterItsReply: what SCAN sends its own session follows the reply, also if the key is in the
+// first shard, with which alone SCAN runs before it runs with all.
+func TestScanSendsAfterItsReply(t *testing.T) {
+	for shard := range 2 {
+		e, h := newEngine(t)
+		s := newSession(t, e)
+		key := "k"
+		for !store.ShardOf([]byte(key)).Has(shard) {
+			key += "k"
+		}
+		for _, line := range []string{
+			"HELLO 3", "CLIENT TRACKING ON NOLOOP", "SET " + key + " v PX 10", "GET " + key,
+		} {
+			s.Do(args(line))
+		}
+		h.us.Add(11_000)
+		reply := s.Do(args("SCAN 0 COUNT 1000"))
+		shown := string(resp.Append(nil, &reply, resp.RESP3))
+		require.Equal(t, "*2\r\n$1\r\n0\r\n*0\r\n", shown, "shard %d", shard)
+		messages, _ := s.Deliver(nil)
+		require.Contains(t, string(messages), key)
+	}
 }

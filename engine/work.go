@@ -39,6 +39,7 @@ type request struct {
 	admitted  bool // logins.Limit has admitted it
 	answered  bool // EXEC has applied CLIENT REPLY itself
 	deferred  bool // it is collected for ForwardBatch
+	again     bool // it has run with some shards, and runs with all
 
 	rules *replication.Rules // those that have admitted it
 
