@@ -122,7 +122,7 @@ func (u *Upstream) divide(units []*unit, c *call.Call, clustered bool) []*unit {
 	return append(units, x)
 }
 
-const crossSlot = "CROSSSLOT Keys in request don't hash to the same slot"
+var crossSlot = commands.ErrCrossSlot.Str()
 
 // writes reports whether a call may change anything, so that it must not be sent twice.
 func writes(cmd *commands.Command, args [][]byte) bool {

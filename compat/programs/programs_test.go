@@ -72,8 +72,9 @@ func TestPrograms(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			if p.installs != nil && exec.Command(p.installs[0], p.installs[1:]...).Run() != nil {
-				t.Skipf("Debian's %s is not installed, which continuous integration need not have", p.name)
+			if p.installs != nil {
+				require.NoError(t, exec.Command(p.installs[0], p.installs[1:]...).Run(),
+					"Debian's packages for %s, which .ci/run installs, are missing", p.name)
 			}
 			port := freePort(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -102,9 +103,8 @@ func TestPrograms(t *testing.T) {
 
 // TestAllowInNginx: the limiter of nginx.conf that calls RL.ALLOW.
 func TestAllowInNginx(t *testing.T) {
-	if exec.Command(installsNginx[0], installsNginx[1:]...).Run() != nil {
-		t.Skip("Debian's nginx is not installed, which continuous integration need not have")
-	}
+	require.NoError(t, exec.Command(installsNginx[0], installsNginx[1:]...).Run(),
+		"Debian's packages for nginx, which .ci/run installs, are missing")
 	_, port, err := net.SplitHostPort(zlimittest.RunT(t).Addr())
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), "node", "nginx/flow.js", "allow")

@@ -22,6 +22,19 @@ func (o *call) dated() *dated {
 	return nil
 }
 
+// datedExpiry returns dated and expiry, or nil if either has nothing.
+func (o *call) datedExpiry() (*dated, expiry) {
+	c := o.dated()
+	if c == nil {
+		return nil, expiry{}
+	}
+	e, ok := o.expiry()
+	if !ok {
+		return nil, expiry{}
+	}
+	return c, e
+}
+
 // noteDated remembers that the call has changed a counter.
 func (o *call) noteDated(created bool) *dated {
 	c := &o.shard.dated[o.hash%uint64(len(o.shard.dated))]
@@ -73,7 +86,7 @@ func (o *call) expiry() (e expiry, ok bool) {
 	return e, true
 }
 
-// maxNumber bounds the numbers of which a deadline is computed.
+// maxNumber is the largest number from which a deadline is computed.
 const maxNumber = 1 << 50
 
 // expiryOption returns where the number of SET's EX, PX, EXAT or PXAT is; 0: there is none.
@@ -127,12 +140,8 @@ func renewedExpiry(r *rule, o *call) {
 		}
 		return
 	}
-	c := o.dated()
+	c, e := o.datedExpiry()
 	if c == nil {
-		return
-	}
-	e, ok := o.expiry()
-	if !ok {
 		return
 	}
 	before := c.deadlineMs
@@ -212,12 +221,8 @@ func thousandTimes(ttlMs, lengthMs int64) bool {
 // sliceSkew finds clients whose clock names the wrong slice of time: the key of a counter
 // has the number or the start of a slice that is not the present one.
 func sliceSkew(r *rule, o *call) {
-	c := o.dated()
+	c, e := o.datedExpiry()
 	if c == nil {
-		return
-	}
-	e, ok := o.expiry()
-	if !ok {
 		return
 	}
 	cl := o.client

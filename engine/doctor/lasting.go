@@ -24,8 +24,8 @@ const (
 // keyWithoutExpiry finds keys whose EXPIRE has not come within a second, if those of other
 // keys with the same pattern have: of counters one other key, of other types eight times as
 // many as have none. It also finds counters whose name says that they are for one slice of
-// time, those whose deadline was removed, and sorted sets of a window, each key of which is
-// one caller's.
+// time, keys whose deadline was removed, and sorted sets of a window: they belong to one
+// caller each.
 func keyWithoutExpiry(r *rule, o *call) {
 	if o.reply.IsError() {
 		return

@@ -40,7 +40,7 @@ func output(t *testing.T, program string, args ...string) string {
 func requirePrograms(t *testing.T, programs ...string) {
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skip("a program to compare with is missing: ", err)
+			t.Skip("make test needs Go and nothing else, and a program to compare with is missing: ", err)
 		}
 	}
 }

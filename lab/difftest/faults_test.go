@@ -14,7 +14,7 @@ import (
 func startPair(t *testing.T) (ref, other server) {
 	t.Helper()
 	if err := oracle.Find(); err != nil {
-		t.Skip("no Redis to compare with: ", err)
+		t.Skip("make test needs Go and nothing else, and there is no redis-server to compare with: ", err)
 	}
 	for _, s := range []*server{&ref, &other} {
 		started, end, err := startOracle("redis", firstNowMs, false)

@@ -22,7 +22,7 @@ import (
 func startBoth(t *testing.T, startMs int64) (ref, ours server) {
 	t.Helper()
 	if err := oracle.Find(); err != nil {
-		t.Skip("no Redis to compare with: ", err)
+		t.Skip("make test needs Go and nothing else, and there is no redis-server to compare with: ", err)
 	}
 	ref, end, err := startOracle("redis", startMs, false)
 	require.NoError(t, err)
