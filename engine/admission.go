@@ -128,10 +128,13 @@ func refuseByACL(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
 	return s.who.deny(cmd, args)
 }
 
-// refuseCrossSlot refuses a command whose keys are in several slots, and keeps the slot for the scripts that
-// it runs. EXEC looks at its queue itself.
+// refuseCrossSlot refuses a command, or an EXEC, whose keys are in several slots, and keeps the slot for the
+// scripts that it runs.
 func refuseCrossSlot(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
 	slot, ok := cmd.SlotOf(args)
+	if cmd.Is(commands.RunsQueue) {
+		slot, ok = s.tx.slot()
+	}
 	if s.work.env.Slot = slot; !ok {
 		return commands.ErrCrossSlot
 	}

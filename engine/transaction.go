@@ -214,8 +214,6 @@ func exec(c *commands.Ctx) resp.Value {
 	intact := c.Store.Intact(s.tx.watch, c.NowMs)
 	s.tx.endWatch()
 	switch {
-	case c.Settings.Cluster && !s.work.chooseSlot(queued):
-		return commands.ErrCrossSlot
 	case broken:
 		return errExecAborted
 	case !intact:
@@ -273,21 +271,18 @@ func exec(c *commands.Ctx) resp.Value {
 	return replies.Elements()
 }
 
-// chooseSlot keeps the slot of the queued commands' keys for the scripts among them, and reports false if
-// they are in several slots.
-func (w *Work) chooseSlot(queued []queuedCommand) bool {
-	w.env.Slot = commands.NoSlot
-	for i := range queued {
-		slot, _ := queued[i].cmd.SlotOf(queued[i].args)
-		if slot == commands.NoSlot {
-			continue
+// slot returns the slot of the queued commands' keys, commands.NoSlot if they have none. ok is false if they
+// are in several slots.
+func (t *transaction) slot() (slot int, ok bool) {
+	slot = commands.NoSlot
+	for i := range t.queued {
+		of, _ := t.queued[i].cmd.SlotOf(t.queued[i].args)
+		if of != commands.NoSlot && slot != commands.NoSlot && of != slot {
+			return slot, false
 		}
-		if w.env.Slot != commands.NoSlot && w.env.Slot != slot {
-			return false
-		}
-		w.env.Slot = slot
+		slot = max(slot, of)
 	}
-	return true
+	return slot, true
 }
 
 // call calls a queued command, unless its user may not run it any more.
@@ -308,11 +303,14 @@ func (t *transaction) cut(reply resp.Value) resp.Value {
 }
 
 // reject returns an error reply and, in a transaction, makes EXEC fail. An unknown
-// command is nil.
+// command is nil. A cluster's refusal of EXEC is answered as it is, as in Redis.
 func (t *transaction) reject(cmd *commands.Command, refusal resp.Value) resp.Value {
 	s := t.session
 	if cmd != nil && cmd.Is(commands.RunsQueue) {
 		t.discard()
+		if refusal.Str() == commands.ErrCrossSlot.Str() {
+			return refusal
+		}
 		return resp.Error("EXECABORT Transaction discarded because of: " + withoutCode(refusal.Str()))
 	}
 	if t.open {
