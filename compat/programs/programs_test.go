@@ -39,6 +39,15 @@ var programs = []struct {
 		[]string{`\[0, 1, 2, 3, 4, 5\]`, "second time 7", "new rate limit set successfully"},
 	},
 	{
+		"litellm",
+		[]string{"python/.venv/bin/python", "python/litellm_flow.py"},
+		60, nil,
+		[]string{
+			"\n(requests 200\n){4}(requests 429\n){2}(tokens 200\n){2}(tokens 429\n){6}(failing 500\n){6}" +
+				"(parallel 200 200 429 429 429\n){2}",
+		},
+	},
+	{
 		"nginx",
 		[]string{"node", "nginx/flow.js"},
 		20,
