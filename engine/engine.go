@@ -76,9 +76,6 @@ type Options struct {
 
 	// Upstream has the keys instead of the engine. It may be nil.
 	Upstream Upstream
-
-	// Port returns the TCP port that INFO shows. It may be nil.
-	Port func() int
 }
 
 // An Engine is a keyspace, a command table and the sessions that use them. Its
@@ -140,7 +137,7 @@ func New(o Options) *Engine {
 		}),
 	}
 	e.life.startUs, e.life.runID = o.Clock.NowUs(), newRunID()
-	e.life.node = cluster.NewSelf(cfg, o.Port, func() int64 { return e.repl.stream.Position().Offset })
+	e.life.node = cluster.NewSelf(cfg, e.port, func() int64 { return e.repl.stream.Position().Offset })
 	if cfg.Bool("cluster-enabled") {
 		e.life.always |= inCluster
 	}

@@ -81,9 +81,7 @@ func (e *Engine) Facts() *info.Facts {
 			return nil
 		}),
 	}
-	if e.options.Port != nil {
-		f.Port = e.options.Port()
-	}
+	f.Port = e.port()
 	return f
 }
 

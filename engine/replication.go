@@ -226,8 +226,8 @@ func (e *Engine) linkSettings() replication.LinkSettings {
 	if port == 0 && e.cfg.Bool("tls-replication") {
 		port = int(e.cfg.Int("tls-port"))
 	}
-	if port == 0 && e.options.Port != nil {
-		port = e.options.Port()
+	if port == 0 {
+		port = e.port()
 	}
 	return replication.LinkSettings{
 		User: e.cfg.String("masteruser"), Password: e.cfg.String("masterauth"),

@@ -52,9 +52,23 @@ type life struct {
 	always  condition   // what holds for every command
 	ending  atomic.Bool // End was called
 
+	server atomic.Pointer[func() int] // see SetPort; nil: none
+
 	mu      sync.Mutex
 	current *shutdown // protected by mu, as is final; nil: none
 	final   bool      // it cannot be aborted any more
+}
+
+// SetPort makes port, which returns the TCP port of the server over the engine, what INFO, CLUSTER and masters
+// are told. A later server's replaces it.
+func (e *Engine) SetPort(port func() int) { e.life.server.Store(&port) }
+
+// port returns the TCP port of the server, or 0.
+func (e *Engine) port() int {
+	if port := e.life.server.Load(); port != nil {
+		return (*port)()
+	}
+	return 0
 }
 
 func newRunID() string {

@@ -187,7 +187,6 @@ func New(o Options) *Server {
 			Clock:    o.Clock,
 			Shutdown: func() { go func() { _ = s.Close() }() },
 			Log:      o.Log,
-			Port:     s.Port,
 			Dial:     s.dialMaster,
 			Disk:     o.Disk,
 			After:    after,
@@ -203,6 +202,7 @@ func New(o Options) *Server {
 		})
 		s.own.engine = s.engine
 	}
+	s.engine.SetPort(s.Port)
 	if o.Intercept != nil || s.cfg.String("enable-debug-command") != "no" {
 		s.faults = s.engine.Faults()
 	}

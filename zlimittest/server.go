@@ -208,18 +208,8 @@ func (s *Server) Listen(addr string) (string, error) {
 			return "", fmt.Errorf("the server is closed: %w", err)
 		}
 		s.tcp = l
-		return l.Addr().String(), s.announce(l.Addr())
 	}
 	return s.tcp.Addr().String(), nil
-}
-
-// announce tells clients of a cluster the port. The engine of an earlier server would tell that one's.
-func (s *Server) announce(addr net.Addr) error {
-	_, port, err := net.SplitHostPort(addr.String())
-	if err != nil || !s.cfg.Bool("cluster-enabled") {
-		return err
-	}
-	return s.cfg.Set([][]byte{[]byte("cluster-announce-port"), []byte(port)})
 }
 
 // Dial opens a connection in memory.

@@ -45,6 +45,20 @@ func TestCluster(t *testing.T) {
 	require.Equal(t, ":0 :16383 127.0.0.1 :"+port, node(c))
 }
 
+// TestPortAfter checks that a server says its own port, and not that of the server whose keys it has.
+func TestPortAfter(t *testing.T) {
+	t.Parallel()
+	srv := zlimittest.RunT(t)
+	for range 2 {
+		require.Contains(t, srv.Do("INFO", "server"), "tcp_port:0\r\n")
+		_, port, err := net.SplitHostPort(srv.Addr())
+		require.NoError(t, err)
+		require.Contains(t, srv.Do("INFO", "server"), "tcp_port:"+port+"\r\n")
+		require.NoError(t, srv.Close())
+		srv = zlimittest.RunWith(t, zlimittest.Options{After: srv})
+	}
+}
+
 // TestOneClock checks that expiry, TIME and limits follow the same clock.
 func TestOneClock(t *testing.T) {
 	t.Parallel()

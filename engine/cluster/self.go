@@ -22,8 +22,7 @@ type Self struct {
 	id     string
 }
 
-// NewSelf returns a node with a new id. port returns the port of the server, offset that of its replication;
-// port may be nil.
+// NewSelf returns a node with a new id. port returns the port of the server, offset that of its replication.
 func NewSelf(c *config.View, port func() int, offset func() int64) *Self {
 	return &Self{config: c, port: port, offset: offset, id: newID()}
 }
@@ -109,7 +108,7 @@ func (s *Self) View(tls bool) *View {
 		Port:     s.config.Int("cluster-announce-port"), BusPort: s.config.Int("cluster-announce-bus-port"),
 		Epoch: 1, Last: commands.Slots - 1, Offset: s.offset(),
 	}
-	if n.Port == 0 && s.port != nil {
+	if n.Port == 0 {
 		n.Port = int64(s.port())
 	}
 	listened := n.Port
