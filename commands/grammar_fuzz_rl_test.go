@@ -184,7 +184,8 @@ func rlQuoted(s string) string {
 func rlWindowFault(s string) (ms *big.Int, fault string) {
 	parts := rlWindow.FindStringSubmatch(s)
 	if parts == nil {
-		return nil, "window must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)"
+		return nil, "window must be an integer in milliseconds or an integer with a unit (ms, s, m, h or d)" +
+			"; with ALGO FIXED also 1w, 1mo, 1y or 1d@zone"
 	}
 	ms, _ = new(big.Int).SetString(parts[1], 10)
 	ms.Mul(ms, big.NewInt(map[string]int64{

@@ -111,6 +111,9 @@ func wrongActuals(keys, actuals int) resp.Value {
 // insteadOfLog ends the errors of what is too large for a log.
 const insteadOfLog = "; use ALGO BUCKETS or ALGO GCRA for more"
 
+// orOfCalendar ends the error of a window, which may be of the calendar, unlike other durations.
+const orOfCalendar = "; with ALGO FIXED also 1w, 1mo, 1y or 1d@zone"
+
 // rlErrors are the replies for package limiter's sentinels.
 var rlErrors = []struct {
 	err   error
@@ -124,7 +127,7 @@ var rlErrors = []struct {
 	{
 		limiter.ErrWindowSyntax,
 		resp.Error("ERR window must be an integer in milliseconds " +
-			"or an integer with a unit (ms, s, m, h or d)"),
+			"or an integer with a unit (ms, s, m, h or d)" + orOfCalendar),
 	},
 	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
 	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
@@ -176,7 +179,8 @@ func errLogFull(most int64) resp.Value {
 func durationError(name string, err error) resp.Value {
 	for _, row := range rlErrors {
 		if errors.Is(err, row.err) {
-			return resp.Error(strings.Replace(row.reply.Str(), "window", name, 1))
+			text := strings.TrimSuffix(row.reply.Str(), orOfCalendar)
+			return resp.Error(strings.Replace(text, "window", name, 1))
 		}
 	}
 	panic("rl: no reply for " + err.Error())
