@@ -18,7 +18,8 @@ type client struct {
 	expected    []string // flows required in its output
 	command     func(root string) ([]string, error)
 	args        []string
-	announced   bool // in a cluster: only uses a node that announces its address
+	announced   bool     // in a cluster: only uses a node that announces its address
+	findings    []string // what RL.DOCTOR says of it
 }
 
 // label returns the name that the program reported, or else its name here.

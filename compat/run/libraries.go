@@ -41,13 +41,20 @@ func allLibraries() []client {
 		node.library("fastify-rate-limit", "fixed-window", "continue-exceeding", "exponential-backoff"),
 		golang.library("redis_rate", "gcra", "gcra-at-most"),
 		golang.library("ulule", "fixed-window"),
-		golang.library("throttled", "gcra"),
-		java.library("redisson", "sliding-window"),
-		java.library("bucket4j-lettuce", "greedy", "interval"),
-		java.library("bucket4j-jedis", "greedy", "interval"),
+		golang.library("throttled", "gcra").diagnosed(textEachTime),
+		// When it connects it asks by a script with the keys test1 and test2 whether the server is a cluster.
+		java.library("redisson", "sliding-window").diagnosed(crossSlot),
+		java.library("bucket4j-lettuce", "greedy", "interval").diagnosed(textEachTime),
+		java.library("bucket4j-jedis", "greedy", "interval").diagnosed(textEachTime),
 		java.library("spring-cloud-gateway", "token-bucket"),
 	}
 }
+
+// What RL.DOCTOR says of some.
+const (
+	textEachTime = "eval-each-time by eval" // the script's text is sent with each call, instead of its digest
+	crossSlot    = "cross-slot by eval"
+)
 
 // library returns one library of a program that has several.
 func (c client) library(name string, algorithms ...string) client {
@@ -84,6 +91,9 @@ func clusterLibraries() []client {
 	for i := range out {
 		out[i].setting = "cluster"
 		out[i].args = append(out[i].args, "--cluster", "yes")
+		out[i].findings = slices.DeleteFunc(slices.Clone(out[i].findings), func(f string) bool {
+			return f == crossSlot // a cluster refuses it
+		})
 	}
 	return out
 }
@@ -109,9 +119,11 @@ func (r *rig) runLibraries(
 		wait.Go(func() {
 			errs <- r.withHeld(ctx, func(ours, theirs *held) {
 				for _, i := range members {
-					rows[i] = r.runBoth(clients[i], said,
-						func() outcome { return ours.run(ctx, root, clients[i]) },
-						func() outcome { return theirs.run(ctx, root, clients[i]) })
+					c := clients[i]
+					rows[i] = r.runBoth(c, said,
+						func() outcome { return ours.run(ctx, root, c) },
+						func() outcome { return theirs.run(ctx, root, c) })
+					rows[i] = append(rows[i], r.diagnose(ours, c, rows[i][0].client)...)
 				}
 			})
 		})
@@ -138,10 +150,14 @@ func (r *rig) startEither(ctx context.Context, path string, redis bool) (*held, 
 	switch {
 	case r.cluster && redis:
 		return startCluster(ctx)
-	case r.cluster:
-		return startHeld(ctx, path, r.folder, false, "--cluster-enabled", "yes", "--cluster-config-file", "")
+	case redis:
+		return startHeld(ctx, path, r.folder, true)
 	}
-	return startHeld(ctx, path, r.folder, redis)
+	flags := []string{"--rl-doctor", "yes"}
+	if r.cluster {
+		flags = append(flags, "--cluster-enabled", "yes", "--cluster-config-file", "")
+	}
+	return startHeld(ctx, path, r.folder, false, flags...)
 }
 
 // withHeld runs both servers while f runs.

@@ -1,10 +1,10 @@
 // Command run shows that clients cannot tell zlimit-server from Redis by their
 // limiters. It starts both, runs every client program of this folder against both at
 // the same instants, and compares the output line by line. With --libraries the
-// programs are those of compat/libraries, each a limiter library, and the servers'
-// clocks are held. With --gateway our server is a gateway before a cluster of three
-// redis-servers. With --cluster both servers are clusters of one node, and the programs
-// use their libraries' cluster clients. With --tls each client runs one flow over TLS, and must be refused
+// programs are those of compat/libraries, each a limiter library, the servers' clocks are
+// held, and RL.DOCTOR must find in each what it should. With --gateway our server is a
+// gateway before a cluster of three redis-servers. With --cluster both servers are clusters
+// of one node, and the programs use their libraries' cluster clients. With --tls each client runs one flow over TLS, and must be refused
 // without a certificate and as a user whose keys are others. With --tests it runs the
 // examples of testing a limiter, in Go and other languages, Redis' tools, redis-sentinel,
 // redis_exporter, clusters of redis-server behind a gateway, and a migration of limiters from
