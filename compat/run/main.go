@@ -4,11 +4,11 @@
 // programs are those of compat/libraries, each a limiter library, the servers' clocks are
 // held, and RL.DOCTOR must find in each what it should. With --gateway our server is a
 // gateway before a cluster of three redis-servers. With --cluster both servers are clusters
-// of one node, and the programs use their libraries' cluster clients. With --tls each client runs one flow over TLS, and must be refused
-// without a certificate and as a user whose keys are others. With --tests it runs the
-// examples of testing a limiter, in Go and other languages, Redis' tools, redis-sentinel,
-// redis_exporter, clusters of redis-server behind a gateway, and a migration of limiters from
-// redis-server to zlimit-server.
+// of one node, and the programs use their libraries' cluster clients. With --tls each client
+// runs one flow over TLS, and must be refused without a certificate and as a user whose keys
+// are others. With --tests it runs the examples of testing a limiter, in Go and other
+// languages, Redis' tools, redis-sentinel, redis_exporter, clusters of redis-server behind a
+// gateway, and a migration of limiters from redis-server to zlimit-server.
 //
 // It does not test commands or error texts, as difftest and the server's transcripts
 // do, and it does not measure. It needs redis-server and the languages' own tools, and
