@@ -59,8 +59,8 @@ type life struct {
 	final   bool      // it cannot be aborted any more
 }
 
-// SetPort makes port, which returns the TCP port of the server over the engine, what INFO, CLUSTER and masters
-// are told. A later server's replaces it.
+// SetPort sets the function that returns the TCP port of the server over the engine, for INFO, CLUSTER and
+// masters. A later server's replaces it.
 func (e *Engine) SetPort(port func() int) { e.life.server.Store(&port) }
 
 // port returns the TCP port of the server, or 0.
