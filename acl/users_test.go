@@ -37,9 +37,9 @@ func TestOwnCommands(t *testing.T) {
 		{"+@all -@ratelimit", "+@all -@ratelimit"},
 		{"+@all -rl.allow", "+@all -rl.allow"},
 		{"+@write", "-@all +@write"},
-		{"+@fast -@ratelimit", "-@all +@fast -cl.throttle -rl.acquire -rl.allow -rl.cancel -rl.explain " +
-			"-rl.info -rl.mallow -rl.mcancel -rl.mreserve -rl.msettle -rl.refund -rl.release -rl.renew " +
-			"-rl.reserve -rl.reset -rl.settle -rl.throttle"},
+		{"+@fast -@ratelimit", "-@all +@fast -cl.throttle -rl.acquire -rl.allow -rl.cancel -rl.check " +
+			"-rl.explain -rl.info -rl.mallow -rl.mcancel -rl.mreserve -rl.msettle -rl.refund -rl.release " +
+			"-rl.renew -rl.reserve -rl.reset -rl.settle -rl.throttle"},
 	} {
 		require.NoError(t, set(us, "u", "reset "+c.rules))
 		require.Equal(t, c.shown, us.Find("u").Rules().Selectors()[0].Commands, c.rules)

@@ -47,6 +47,7 @@ const (
 	LogsIn      // may compare a password
 	NeedsDisk   // is refused, like writes, while the disk fails, although it writes nothing
 	WaitsRoom   // may wait for room in its keys, see RoomWait
+	ByPolicy    // its arguments name what a policy has keys for, see Ctx.Settings
 )
 
 // A KeySpec says which arguments are keys and what is done to them. The command's name

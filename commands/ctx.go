@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"github.com/zlimit/zlimit/policy"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -128,6 +129,10 @@ type Settings struct {
 	TopSampling uint32
 
 	StatsPrefixes PrefixIndex // of rl-stats-prefix; nil: there are none
+
+	// Policies are those of rl-policies; nil: there are none. They make the arguments of a command with the
+	// flag ByPolicy those that its row is about, before anything else looks at them.
+	Policies *policy.Set
 }
 
 // A PrefixIndex finds the prefix of rl-stats-prefix under which a key's decisions are
@@ -137,6 +142,15 @@ type PrefixIndex interface {
 	Len() int
 	// Find returns the number of the longest prefix that key begins with, or -1.
 	Find(key []byte) int
+}
+
+// Standing returns the arguments of a call that cmd's row is about: with the flag ByPolicy those that the policies
+// make of them.
+func (c *Ctx) Standing(cmd *Command, call [][]byte) [][]byte {
+	if !cmd.Is(ByPolicy) {
+		return call
+	}
+	return c.Settings.Policies.Rewrite(new(policy.Matcher), call)
 }
 
 // Use selects the database for the next command. If the command uses keys, a shard must

@@ -150,6 +150,17 @@ var serverDirectives = []Directive{
 		About: "How many calls with WAIT may wait for room in a key; the next one is refused.",
 	},
 	{
+		Name: "rl-policies", Kind: KindPath, Immutable: true, Ours: true,
+		About: "File of policies for RL.CHECK, in the form of Envoy's rate limit configuration, or a directory " +
+			"of such files; RL.POLICY RELOAD and a hangup read them again.",
+	},
+	{
+		Name: "rl-policy-unknown-domain", Kind: KindEnum, Default: "allow", Values: []string{"allow", "refuse"},
+		Immutable: true, Ours: true,
+		About: "What RL.CHECK answers about a domain that no file of rl-policies has: that it has no limit, " +
+			"or an error.",
+	},
+	{
 		Name: "rl-stats-prefix", Kind: KindPrefixes, Ours: true,
 		About: "Beginnings of keys by which RL.STATS and the metrics show decisions, up to 64.",
 	},

@@ -29,7 +29,7 @@ func newConfigured(t *testing.T, text string) (e *Engine, s *Session, path strin
 	require.NoError(t, cfg.ParseArgs([]string{path}, nil))
 	still := func() int64 { return 0 }
 	e = New(Options{Config: cfg, Clock: clock.New(clock.Sources{Monotonic: still, Wall: still})})
-	require.NoError(t, e.LoadUsers())
+	require.NoError(t, e.LoadFiles())
 	s = e.NewSession(Peer{Owner: true})
 	s.who.user.Store(e.accounts.Owner)
 	t.Cleanup(s.Close)

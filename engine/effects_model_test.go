@@ -122,7 +122,7 @@ type effectsWorld struct {
 
 func newEffectsWorld(t testing.TB, seed uint64) *effectsWorld {
 	w := &effectsWorld{log: &logBuffer{}}
-	w.Engine, w.hands = newEngine(t)
+	w.Engine, w.hands = newEngine(t, withPolicies...)
 	w.dice = effectsDice{
 		rand.New(rand.NewPCG(seed, 7)), func() int64 { return w.Clock().NowUs() / 1000 }, w.Table(),
 	}

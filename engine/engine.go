@@ -136,6 +136,7 @@ func New(o Options) *Engine {
 			StaleRefusal:     func() string { return e.staleRefusal() },
 		}),
 	}
+	e.cfg.policies.Init(cfg, o.Log, e.cfg.followPolicies)
 	e.life.startUs, e.life.runID = o.Clock.NowUs(), newRunID()
 	e.life.node = cluster.NewSelf(cfg, e.port, func() int64 { return e.repl.stream.Position().Offset })
 	if cfg.Bool("cluster-enabled") {
@@ -161,6 +162,7 @@ func New(o Options) *Engine {
 		commands.Lolwut, pubsub.Commands,
 		e.accounts.Commands(), e.serverGroup(), memory.Commands(e.memoryDoctor, e.memoryStats, o.FreeMemory),
 		e.storage.Commands(), e.replicationGroup(),
+		[]commands.Command{e.cfg.policies.Row()},
 		doctor.Commands(func() *doctor.Doctor { return e.observers.doctor }), e.observers.traces.Commands(),
 		[]commands.Command{e.stats.Command(func(c *commands.Ctx) { caller(c).Count() })},
 	)

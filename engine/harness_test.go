@@ -53,8 +53,15 @@ func newEngineBy(t testing.TB, h *hands, o engine.Options, directives ...string)
 		Monotonic: h.read,
 		Wall:      func() int64 { return startNowMs*1000 + h.us.Load() },
 	})
-	return engine.New(o)
+	e := engine.New(o)
+	if o.Config.String("rl-policies") != "" {
+		require.NoError(t, e.LoadFiles())
+	}
+	return e
 }
+
+// withPolicies are directives with policies, without which RL.CHECK changes nothing.
+var withPolicies = []string{"--rl-policies", "testdata/policies.yaml"}
 
 // newSession opens a session that ends with the test.
 func newSession(t testing.TB, e *engine.Engine) *engine.Session {

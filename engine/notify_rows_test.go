@@ -25,7 +25,7 @@ var unnamedRows = map[string]string{
 	"increx":           "told in the words of the log: a deadline comes with some calls",
 	"cl.throttle":      "as increx", "rl.acquire": "as increx", "rl.adopt": "as increx",
 	"rl.allow":  "as increx",
-	"rl.cancel": "as increx", "rl.mallow": "as increx", "rl.mcancel": "as increx",
+	"rl.cancel": "as increx", "rl.check": "as increx", "rl.mallow": "as increx", "rl.mcancel": "as increx",
 	"rl.mreserve": "as increx", "rl.msettle": "as increx",
 	"rl.refund": "as increx", "rl.release": "as increx", "rl.renew": "as increx", "rl.reserve": "as increx",
 	"rl.reset": "as increx", "rl.settle": "as increx", "rl.throttle": "as increx",

@@ -256,6 +256,9 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		}
 	}
 	s.work.calls.begins(cmd)
+	if cmd.Is(commands.ByPolicy) && !refusal.IsError() && !s.work.req.rewritten {
+		args = s.work.byPolicy(args)
+	}
 	if !refusal.IsError() {
 		refusal = s.admit(cmd, args)
 	}

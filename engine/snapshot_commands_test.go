@@ -11,6 +11,7 @@ import (
 
 	"github.com/zlimit/zlimit/clock"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/scenario"
 	"github.com/zlimit/zlimit/store"
@@ -35,6 +36,8 @@ RL.ALLOW b 5 1m ALGO BUCKETS 10
 RL.ALLOW b 5 1m ALGO BUCKETS 10
 RL.ALLOW g 5 1m ALGO GCRA 2
 RL.ALLOW g 5 1m ALGO GCRA 2
+RL.CHECK edge ip a
+RL.CHECK edge ip a COST 3
 RL.MALLOW 2 m1 5 1m m2 5 1m
 RL.MALLOW 2 m1 5 1m m2 5 1m
 CL.THROTTLE t 5 10 60
@@ -72,7 +75,14 @@ func (p *snapshotPlayer) begin() {
 	p.end()
 	now := func() int64 { return p.us }
 	p.us = 1_700_000_000_000_000
-	p.engine = New(Options{Clock: clock.New(clock.Sources{Monotonic: now, Wall: now})})
+	cfg := config.New()
+	if err := cfg.ParseArgs([]string{"--rl-policies", "testdata/policies.yaml"}, nil); err != nil {
+		panic(err)
+	}
+	p.engine = New(Options{Clock: clock.New(clock.Sources{Monotonic: now, Wall: now}), Config: cfg})
+	if err := p.engine.LoadFiles(); err != nil {
+		panic(err)
+	}
 	p.conns = map[string]*Session{}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/persist/disk"
+	"github.com/zlimit/zlimit/policy"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -46,18 +47,31 @@ func (e *Engine) newStorage() *durable.Storage {
 	})
 }
 
-// LoadUsers reads the users of the configuration or of the ACL file. It is called before there are sessions.
-func (e *Engine) LoadUsers() error {
+// LoadFiles reads the users of the configuration or of the ACL file, and the policies. It is called before there
+// are sessions.
+func (e *Engine) LoadFiles() error {
 	if errs := e.accounts.Load(); len(errs) > 0 {
 		return errs[0]
 	}
-	return nil
+	return e.cfg.policies.Load()
 }
 
-// CheckConfig returns the errors of rename-command, of cluster-enabled and of the users, with which no server
-// starts. It is called instead of LoadUsers and Open.
+// Policies returns the policies of rl-policies, or nil if that names no files. They are replaced as a whole.
+func (e *Engine) Policies() *policy.Set { return e.cfg.policies.Set() }
+
+// LoadPolicies reads the files of rl-policies again. If one has an error, the policies stay as they are. It
+// reports false if there are no files.
+func (e *Engine) LoadPolicies() (read bool, err error) {
+	return e.cfg.String("rl-policies") != "", e.cfg.policies.Load()
+}
+
+// CheckConfig returns the errors of rename-command, of cluster-enabled, of the users and of the policies, with
+// which no server starts. It is called instead of LoadFiles and Open.
 func (e *Engine) CheckConfig() []error {
 	errs := e.accounts.Load()
+	if err := e.cfg.policies.Load(); err != nil {
+		errs = append(errs, err)
+	}
 	if e.life.refusal != nil {
 		errs = append(errs, e.life.refusal)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/engine/tracking"
+	"github.com/zlimit/zlimit/policy"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -29,12 +30,15 @@ type Work struct {
 	affected []*Session             // scratch of runEarlierFirst
 
 	read func(cmd *commands.Command, args [][]byte) // rec.read
+
+	policies *policy.Matcher // of commands with the flag ByPolicy; nil: none has run
 }
 
 // A request is one command of a client, from its arrival to its reply: what Do has to know of it, and nothing
 // of the one before. One that CLIENT PAUSE postpones is kept by its wait.
 type request struct {
 	postponed bool // it waits for its turn, so it has no reply yet
+	rewritten bool // its arguments are those of its policy
 	resumed   bool // it was postponed, and runs now
 	admitted  bool // logins.Limit has admitted it
 	answered  bool // EXEC has applied CLIENT REPLY itself

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
+	"github.com/zlimit/zlimit/policy"
 	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scenario"
@@ -78,10 +79,16 @@ func functionCall(p *rlRun, line string) (*ratelimit.Call, *commands.Ctx, resp.V
 	}
 	c := &commands.Ctx{Args: args, Cmd: cmd}
 	c.NowMs = p.nowMs
-	c.Settings = &commands.Settings{RLLogMaxUnits: p.maxUnits()}
+	c.Settings = &commands.Settings{RLLogMaxUnits: p.maxUnits(), Policies: p.policies()}
+	if c.Args = c.Standing(cmd, args); cmd.Keyless != nil && cmd.Keyless(c.Args) {
+		return nil, nil, resp.None
+	}
 	call, refusal := ratelimit.Parse(c)
 	return call, c, refusal
 }
+
+// policies returns those of the server.
+func (p *rlRun) policies() *policy.Set { return p.srv.Engine().Policies() }
 
 // maxUnits returns rl-log-max-units.
 func (p *rlRun) maxUnits() int64 {

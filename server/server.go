@@ -147,7 +147,7 @@ func Listen(o Options) (*Server, error) {
 // start opens what Serve needs.
 func (s *Server) start(freePort bool) error {
 	if s.own != nil {
-		if err := s.engine.LoadUsers(); err != nil {
+		if err := s.engine.LoadFiles(); err != nil {
 			return err
 		}
 		if err := s.engine.Open(); err != nil {

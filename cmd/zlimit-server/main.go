@@ -219,6 +219,12 @@ func reloadAtHangup(
 		case <-ended:
 			return
 		}
+		switch read, err := srv.Engine().LoadPolicies(); {
+		case err != nil:
+			logger.Warn("hangup: the policies stay as they are", "error", err)
+		case read:
+			logger.Info("hangup: read the policies again")
+		}
 		if srv.TLSAddr() == nil {
 			continue
 		}

@@ -56,7 +56,7 @@ hincrbyfloat hlen hmset hset hsetnx hstrlen incr incrby incrbyfloat increx info 
 linsert llen lolwut lpush lpushx lrem lset ltrim memory module monitor move mset msetnx multi object
 persist pexpire pexpireat pexpiretime pfadd psetex psubscribe psync pttl publish pubsub punsubscribe
 quit randomkey readonly readwrite rename renamenx replconf replicaof reset restore restore-asking
-rl.acquire rl.adopt rl.allow rl.cancel rl.doctor rl.explain rl.help rl.info rl.mallow rl.mcancel
+rl.acquire rl.adopt rl.allow rl.cancel rl.check rl.doctor rl.explain rl.help rl.info rl.mallow rl.mcancel
 rl.mreserve rl.msettle rl.refund rl.release rl.renew rl.reserve rl.reset rl.settle rl.sim rl.stats
 rl.throttle rl.top rl.trace role script select rpush
 rpushx sadd save scard sdiffstore setbit setex setnx setrange shutdown sintercard sinterstore

@@ -62,7 +62,7 @@ func (in *introspection) keysOf(c *commands.Ctx) ([]commands.KeyUse, resp.Value)
 	case !cmd.ArityOK(len(call)):
 		return nil, errInvalidArgs
 	}
-	uses := cmd.AppendKeyUses(nil, call)
+	uses := cmd.AppendKeyUses(nil, c.Standing(cmd, call))
 	if len(uses) == 0 && !cmd.Is(commands.NoMandatoryKeys) {
 		return nil, errNoKeysFound
 	}

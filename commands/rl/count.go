@@ -50,6 +50,9 @@ func countJoint(c *commands.Ctx, j *jointCall, d *limiter.Decision) {
 	s, by := session(c), j.by.deciders[j.command]
 	o := outcome{d.Allowed, j.units, j.peek, j.shadow, fullness(d.Used, d.Remaining)}
 	s.decisions(by).count(o)
+	if j.command == checks && !j.peek {
+		countPolicies(c, j.terms, d, j.binding, j.shadow)
+	}
 	for i := 0; i < len(j.names); i += j.step {
 		name, call, granted := j.names[i], j.callOf(i/j.step), int64(0)
 		if d.Allowed > 0 {
@@ -108,6 +111,8 @@ func (d *LimitDecision) countAllow(c *commands.Ctx) {
 func (d *LimitDecision) countMallow(c *commands.Ctx) { d.countJoint(c, mallows) }
 
 func (d *LimitDecision) countReserve(c *commands.Ctx) { d.countJoint(c, reserves) }
+
+func (d *LimitDecision) countCheck(c *commands.Ctx) { d.countJoint(c, checks) }
 
 func (d *LimitDecision) countMReserve(c *commands.Ctx) { d.countJoint(c, mreserves) }
 

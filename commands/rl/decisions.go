@@ -20,6 +20,7 @@ const (
 	reserves
 	mreserves
 	throttles
+	checks
 	numDecides
 )
 
@@ -33,6 +34,7 @@ var deciding = [numDecides]struct {
 	{"rl.reserve", (*algorithm).inALGO},
 	{"rl.mreserve", func(a *algorithm) bool { return a.open != nil }},
 	{"cl.throttle", func(a *algorithm) bool { return a == &gcraAlgorithm }},
+	{"rl.check", func(a *algorithm) bool { return a.open != nil }},
 }
 
 // deciders holds the pair of each Decider.

@@ -1,8 +1,10 @@
 package rl
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
@@ -21,6 +23,7 @@ type LimitCall struct {
 	Keys         [][]byte    // of RL.MALLOW; of a call about a hold, with the hold's
 	Algorithm    string      // as ALGO has it, of a call about one key
 	Full, Shadow bool
+	Charge       bool // denied units count; of RL.CHECK
 
 	Count      int64   // n of RL.REFUND, max of RL.ACQUIRE
 	Actuals    []int64 // of RL.SETTLE and RL.MSETTLE; zeros of RL.CANCEL and RL.MCANCEL
@@ -43,7 +46,11 @@ type LimitTerm struct {
 }
 
 func limitTerm(t *term) LimitTerm {
-	return LimitTerm{t.quotas[:t.n], t.algo.name, t.param, t.Cost, t.algo.anyLimit}
+	cost := t.Cost
+	if t.zero {
+		cost = 0
+	}
+	return LimitTerm{t.quotas[:t.n], t.algo.name, t.param, cost, t.algo.anyLimit}
 }
 
 // setTerms sets the terms of a call over several keys.
@@ -96,6 +103,16 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 			quotas[i], _ = parseQuota(of[1], of[2])
 			l.Terms[i] = LimitTerm{Quotas: quotas[i : i+1], Algorithm: logAlgorithm.name, Cost: m.call.Cost}
 		}
+		return resp.None
+	},
+	"rl.check": func(c *commands.Ctx, l *LimitCall) resp.Value {
+		m, refusal := parseCheck(c, newTerms)
+		if refusal.IsError() {
+			return refusal
+		}
+		l.setTerms(m.terms)
+		l.Peek, l.Full, l.Shadow, l.Charge = m.peek, m.full, m.shadow, m.charge
+		l.Keys, l.ID, l.count = m.names, m.terms[0].id, (*LimitDecision).countCheck
 		return resp.None
 	},
 	"rl.reset": func(*commands.Ctx, *LimitCall) resp.Value { return resp.None },
@@ -312,3 +329,18 @@ var (
 	ErrAdoptLarge  = errAdoptLarge
 	ErrAdoptScores = errAdoptScores
 )
+
+// CheckTerm returns the error of a term without a cost, TERM limit window [limit window ...] [ALGO algorithm] or
+// TERM SLOTS max LEASE ms, or nil.
+func CheckTerm(words [][]byte) error {
+	var terms [1]term
+	o := options{words}
+	refusal := parseTerms(terms[:], [][]byte{{}}, &o, &mallowForm)
+	switch {
+	case refusal.IsError():
+		return errors.New(strings.TrimPrefix(refusal.Str(), "ERR "))
+	case o.more():
+		return fmt.Errorf("%s is not expected here", o.rest[0])
+	}
+	return nil
+}

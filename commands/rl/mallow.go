@@ -19,13 +19,27 @@ func rlMallow(c *commands.Ctx) resp.Value {
 	if refusal.IsError() {
 		return refusal
 	}
-	var binding limiter.Decision
-	by, index, creates, units := &logAlgorithm, 0, false, int64(0)
+	binding, index, reply, done := m.run(c, mallows)
+	if done {
+		return reply
+	}
+	return jointReply(c, m.terms, index, &binding, m.full, m.waitMs)
+}
+
+// run decides the call, carries it out and counts it. It returns the binding decision and the index of its
+// key, or reports done with the reply of a call that fails, or waits.
+func (m *mallow) run(c *commands.Ctx, command decides) (
+	binding limiter.Decision, index int, reply resp.Value, done bool,
+) {
+	by, creates, units := &logAlgorithm, false, int64(0)
 	c.DB.ReadAhead(m.names, m.step)
 	for i := range m.n {
 		t := m.term(i)
 		if refusal := t.decide(c); refusal.IsError() {
-			return refusal
+			return binding, 0, refusal, true
+		}
+		if t.zero {
+			t.settleZero()
 		}
 		creates = creates || t.creates()
 		units += t.d.Allowed
@@ -35,11 +49,17 @@ func rlMallow(c *commands.Ctx) resp.Value {
 	}
 	if m.waitMs > 0 {
 		if waiting, refusal := waits(c, m.waitMs, binding.RetryAfterMs, m.names); waiting {
-			return refusal
+			return binding, 0, refusal, true
 		}
 	}
 	switch {
 	case m.peek:
+	case binding.Allowed == 0 && m.charge:
+		units = 0
+		var refusal resp.Value
+		if binding, refusal = m.chargeDenied(c); refusal.IsError() {
+			return binding, 0, refusal, true
+		}
 	case binding.Allowed == 0:
 		units = 0
 		if m.n <= maxTerms {
@@ -48,13 +68,13 @@ func rlMallow(c *commands.Ctx) resp.Value {
 	default:
 		if creates {
 			if refusal := reserveMissing(c, m.names, m.step); refusal.IsError() {
-				return refusal
+				return binding, 0, refusal, true
 			}
 		}
 		m.apply(c)
 	}
 	j := jointCall{
-		command: mallows, names: m.names, step: m.step, call: m.call, by: by, binding: index, peek: m.peek,
+		command: command, names: m.names, step: m.step, call: m.call, by: by, binding: index, peek: m.peek,
 		units: units, shadow: m.shadow,
 	}
 	if m.step == 1 {
@@ -64,7 +84,7 @@ func rlMallow(c *commands.Ctx) resp.Value {
 	if m.shadow {
 		m.admitShadow(&binding, index)
 	}
-	return jointReply(c, m.terms, index, &binding, m.full, m.waitMs)
+	return binding, index, resp.None, false
 }
 
 // A mallow is the parsed arguments of RL.MALLOW.
@@ -77,6 +97,7 @@ type mallow struct {
 	full  bool
 
 	shadow bool
+	charge bool         // denied units of the only key count; of RL.CHECK
 	waitMs int64        // 0: it does not wait
 	call   limiter.Call // of the form without TERM
 }
@@ -115,6 +136,9 @@ func (m *mallow) admitShadow(binding *limiter.Decision, index int) {
 func (m *mallow) apply(c *commands.Ctx) {
 	for i := range m.n {
 		t := m.term(i)
+		if t.zero {
+			continue
+		}
 		if m.n > maxTerms {
 			if refusal := t.decide(c); refusal.IsError() || t.d.Units == 0 {
 				panic("rl: RL.MALLOW: a key denied what it had admitted")
@@ -163,7 +187,7 @@ func parseMallow(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusa
 	case numKeys < 1:
 		return m, commands.ErrNumKeys
 	case HasTerms(c.Args):
-		return parseMallowTerms(c, newTerms)
+		return parseJoint(c, newTerms, &mallowForm)
 	case numKeys > int64(len(c.Args)-2)/3:
 		return m, errTriples
 	}
@@ -194,18 +218,21 @@ func parseMallow(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusa
 	return m, resp.None
 }
 
-func parseMallowTerms(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusal resp.Value) {
+// parseJoint parses and validates the arguments of a call with a term for each key.
+func parseJoint(c *commands.Ctx, newTerms func(n int) []term, form *termForm) (
+	m mallow, refusal resp.Value,
+) {
 	keys, refusal := countedKeys(c.Args)
 	if refusal.IsError() {
 		return m, refusal
 	}
 	m = mallow{n: len(keys), names: keys, step: 1, terms: newTerms(len(keys))}
 	o := options{c.Args[2+len(keys):]}
-	if refusal = parseTerms(m.terms, keys, &o, jointOptions); refusal.IsError() {
+	if refusal = parseTerms(m.terms, keys, &o, form); refusal.IsError() {
 		return m, refusal
 	}
 	var id []byte
-	for r := (optionReader{options: o, allowed: jointOptions}); r.more(); {
+	for r := (optionReader{options: o, allowed: form.after}); r.more(); {
 		option, refusal := r.next()
 		switch option {
 		case optPeek:
@@ -218,6 +245,8 @@ func parseMallowTerms(c *commands.Ctx, newTerms func(n int) []term) (m mallow, r
 			id, refusal = r.id()
 		case optWait:
 			m.waitMs, refusal = r.duration("WAIT")
+		case optCharge:
+			m.charge = m.n == 1
 		}
 		if refusal.IsError() {
 			return m, refusal

@@ -23,6 +23,8 @@ const (
 	optSlots
 	optWait
 	optShadow
+	optPolicy
+	optCharge
 )
 
 // The options of each command, in any order.
@@ -31,6 +33,7 @@ const (
 	mallowOptions  = optCost | optPeek | optShadow
 	explainOptions = optCost | optAlgo
 	jointOptions   = optPeek | optFull | optID | optShadow | optWait
+	checkOptions   = optPeek | optFull | optID | optShadow | optCharge
 	reserveOptions = optHold | optID | optAlgo | optShadow // which is refused
 	holdOptions    = optHold | optID | optFull | optShadow // as well
 	acquireOptions = optLease | optID | optWait
@@ -57,6 +60,8 @@ var optionNames = [...]struct {
 	{optSlots, "slots"},
 	{optWait, "wait"},
 	{optShadow, "shadow"},
+	{optPolicy, "policy"},
+	{optCharge, "charge"},
 }
 
 // parseOption returns the option called word, or 0 if it is not an allowed one.
@@ -124,6 +129,14 @@ func (o *options) duration(name string) (ms int64, refusal resp.Value) {
 		return 0, commands.SyntaxError(name + " needs a duration")
 	}
 	return parseDuration(name, o.value())
+}
+
+// name consumes a name.
+func (o *options) name() (name []byte, refusal resp.Value) {
+	if !o.more() {
+		return nil, commands.SyntaxError("POLICY needs a name")
+	}
+	return o.value(), resp.None
 }
 
 // id consumes an id.

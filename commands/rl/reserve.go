@@ -240,7 +240,7 @@ func parseMReserve(c *commands.Ctx, newTerms func(n int) []term) (
 	}
 	terms = newTerms(len(keys))
 	o := options{c.Args[2+len(keys):]}
-	if refusal = parseTerms(terms, keys, &o, holdOptions); refusal.IsError() {
+	if refusal = parseTerms(terms, keys, &o, &holdForm); refusal.IsError() {
 		return nil, h, refusal
 	}
 	h.command = mreserves

@@ -16,7 +16,7 @@ import (
 
 // Commands are the rows of the commands.
 var Commands = slices.Concat(rlAllowRows, rlKeyRows, rlAdoptRows, rlExplainRows, rlThrottleRows, rlHoldRows,
-	rlLeaseRows, rlTopRows, rlSimRows)
+	rlCheckRows, rlLeaseRows, rlTopRows, rlSimRows)
 
 // key returns the KeySpec of a first argument that is a key.
 func key(flags string) []commands.KeySpec {

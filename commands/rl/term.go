@@ -23,6 +23,8 @@ type term struct {
 	full   bool   // of RL.ALLOW
 	shadow bool   // of RL.ALLOW; see shadow.go
 	waitMs int64  // of RL.ALLOW; 0: it does not wait
+	policy []byte // of RL.CHECK: what its decisions are counted under; nil: nothing
+	zero   bool   // of RL.CHECK: it asks for no unit
 	seen   optionSet
 
 	node       *store.Node // nil: the key does not exist
@@ -56,6 +58,7 @@ type content interface {
 func (t *term) reset() {
 	t.Call, t.algo = limiter.Call{Cost: 1}, &logAlgorithm
 	t.n, t.param, t.id, t.full, t.shadow, t.waitMs, t.seen = 0, 0, nil, false, false, 0, 0
+	t.policy, t.zero = nil, false
 }
 
 // open looks the key up. It fails if the key holds anything but state of the algorithm.
@@ -171,6 +174,8 @@ func (t *term) parseOptions(r *optionReader, until optionSet) (refusal resp.Valu
 			refusal = t.parseAlgorithm(&r.options)
 		case optWait:
 			t.waitMs, refusal = r.duration("WAIT")
+		case optPolicy:
+			t.policy, refusal = r.name()
 		}
 		if refusal.IsError() {
 			return refusal
@@ -198,15 +203,27 @@ func (t *term) parseAlgorithm(o *options) (refusal resp.Value) {
 // maxTerms is the maximum number of terms of a call.
 const maxTerms = 16
 
-// Options of a term, and those behind the last one.
+// A termForm is what calls with terms have beside limits and windows.
+type termForm struct {
+	of    optionSet // options of a term
+	after optionSet // those behind the last term
+	zero  bool      // a term may ask for no unit
+}
+
 const (
 	termOptions = optCost | optAlgo
 	nextTerm    = optTerm
 )
 
+var (
+	mallowForm = termForm{of: termOptions, after: jointOptions}
+	holdForm   = termForm{of: termOptions, after: holdOptions}
+	checkForm  = termForm{of: termOptions | optPolicy, after: checkOptions, zero: true}
+)
+
 // parseTerms parses a term for each key: TERM limit window [limit window ...] [ALGO algorithm] [COST n], or
-// TERM SLOTS max LEASE ms. after is the options that may follow the last term, which o is left at.
-func parseTerms(terms []term, keys [][]byte, o *options, after optionSet) (refusal resp.Value) {
+// TERM SLOTS max LEASE ms. It leaves o at what follows the last term.
+func parseTerms(terms []term, keys [][]byte, o *options, form *termForm) (refusal resp.Value) {
 	for i := range terms {
 		t := &terms[i]
 		t.reset()
@@ -223,16 +240,16 @@ func parseTerms(terms []term, keys [][]byte, o *options, after optionSet) (refus
 			}
 			continue
 		}
-		if refusal = t.parseQuotas(o, termOptions|nextTerm|after); refusal.IsError() {
+		if refusal = t.parseQuotas(o, form.of|nextTerm|form.after); refusal.IsError() {
 			return refusal
 		}
-		r := optionReader{options: *o, allowed: termOptions}
-		refusal = t.parseOptions(&r, nextTerm|after)
+		r := optionReader{options: *o, allowed: form.of}
+		refusal = t.parseOptions(&r, nextTerm|form.after)
 		*o = r.options
 		switch {
 		case refusal.IsError():
 			return refusal
-		case t.Cost == 0:
+		case t.Cost == 0 && !form.zero:
 			return errTermCost
 		}
 		if refusal = t.validate(); refusal.IsError() {

@@ -95,6 +95,8 @@ complete -c zlimit-server -l rl-doctor -x -a 'yes no' -d 'Whether RL.DOCTOR look
 complete -c zlimit-server -l rl-log-max-units -x -d 'How many entries the log of a key may have, one for each call that RL commands admit'
 complete -c zlimit-server -l rl-max-keys-per-prefix -x -d 'How many keys whose names begin with a prefix RL commands may create'
 complete -c zlimit-server -l rl-max-waiting -x -d 'How many calls with WAIT may wait for room in a key'
+complete -c zlimit-server -l rl-policies -r -F -d 'File of policies for RL.CHECK, in the form of Envoy\'s rate limit configuration, or a directory of such files'
+complete -c zlimit-server -l rl-policy-unknown-domain -x -a 'allow refuse' -d 'What RL.CHECK answers about a domain that no file of rl-policies has: that it has no limit, or an error'
 complete -c zlimit-server -l rl-stats-prefix -x -d 'Beginnings of keys by which RL.STATS and the metrics show decisions, up to 64'
 complete -c zlimit-server -l rl-top -x -a 'yes no' -d 'Whether decisions are counted by key for RL.TOP DENIED and HOT'
 complete -c zlimit-server -l rl-top-sampling -x -d 'One in how many decisions RL.TOP counts, for that many, so that 1 counts every one'

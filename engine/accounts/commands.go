@@ -247,7 +247,7 @@ func (a *Accounts) dryRun(c *commands.Ctx) resp.Value {
 	if !cmd.ArityOK(len(call)) {
 		return commands.WrongArity(cmd)
 	}
-	switch d := u.Rules().Check(cmd, call); d.Reason {
+	switch d := u.Rules().Check(cmd, c.Standing(cmd, call)); d.Reason {
 	case acl.DeniedCommand:
 		return resp.Bulk("This user has no permissions to run the '" + d.Object + "' command")
 	case acl.DeniedKey:

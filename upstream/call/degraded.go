@@ -13,6 +13,7 @@ var dividers = map[string]func(args [][]byte, share int64){
 	"rl.allow":    divideAllow,
 	"rl.mallow":   divideMallow,
 	"rl.mreserve": divideTerms,
+	"rl.check":    divideTerms,
 	"cl.throttle": divideThrottle,
 	"rl.throttle": divideThrottle,
 	"rl.reserve":  divideReserve,

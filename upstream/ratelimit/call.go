@@ -37,6 +37,7 @@ const (
 	optionAtMost = 1 << iota
 	optionPeek
 	optionFull
+	optionCharge
 )
 
 // inexact is the first integer that a double may stand for together with another one.
@@ -209,6 +210,9 @@ func (k *Call) joint(function string, words ...[]byte) (refusal resp.Value) {
 	if k.limit.Full {
 		options |= optionFull
 	}
+	if k.limit.Charge {
+		options |= optionCharge
+	}
 	k.args = append(make([][]byte, 0, 3+6*len(k.limit.Terms)), number(options), k.limit.ID)
 	k.args = append(k.args, words...)
 	for i := range k.limit.Terms {
@@ -230,7 +234,7 @@ var algorithmNumbers = func() map[string][]byte {
 	return numbers
 }()
 
-// mallow prepares a call of RL.MALLOW.
+// mallow prepares a call of RL.MALLOW or RL.CHECK.
 func (k *Call) mallow() resp.Value {
 	k.peekable, k.peek = true, k.limit.Peek
 	return k.joint("mallow")

@@ -10,6 +10,7 @@ import (
 // A kind is a rate limit command: how its function is called, and what it answers.
 type kind struct {
 	zeroPeeks bool // COST 0 is a peek at one unit
+	alone     bool // the reply is a decision without the index of its key, unless the call has FULL
 	prepare   func(k *Call) (refusal resp.Value)
 	// reply makes the command's reply of what the function answered. It reports false if
 	// the function cannot have answered that.
@@ -25,7 +26,8 @@ func init() {
 		"cl.throttle": throttle,
 		"rl.throttle": throttle,
 		"rl.mallow":   {prepare: (*Call).mallow, reply: jointReply},
-		"rl.reserve":  {prepare: (*Call).reserve, reply: jointReply},
+		"rl.check":    {prepare: (*Call).mallow, reply: jointReply, alone: true},
+		"rl.reserve":  {prepare: (*Call).reserve, reply: jointReply, alone: true},
 		"rl.mreserve": {prepare: (*Call).reserve, reply: jointReply},
 		"rl.reset":    plain("reset", nil, countReply),
 		"rl.refund":   plain("refund", refundArgs, countReply),
@@ -150,7 +152,7 @@ func jointReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 	default:
 		return resp.None, false
 	}
-	if k.kind == kinds["rl.reserve"] {
+	if k.kind.alone && !k.limit.Full {
 		return rl.DecisionReply(c, &decisions[0]), true
 	}
 	return rl.JointReply(c, binding, decisions, k.limit.Full), true

@@ -24,7 +24,7 @@ local NOT_INTEGER, OVERFLOW, ADOPT_LARGE, ADOPT_SCORES, ENTRIES = -110, -111, -1
 local HOLD_KEYS, LONG, NAMED_TWICE, OUTSIDE = -115, -116, -117, -118
 
 -- Bits of a caller's options.
-local ATMOST, PEEK, FULL = 1, 2, 4
+local ATMOST, PEEK, FULL, CHARGE = 1, 2, 4, 8
 
 local function has(flags, bit) return flags % (bit + bit) >= bit end
 

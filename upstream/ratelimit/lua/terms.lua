@@ -56,6 +56,31 @@ local function term_open(t, key, now)
   return s, refusal
 end
 
+-- term_decide returns the decision about a term. One without units is admitted unless more than its limit counts.
+local function term_decide(t, s, now, how)
+  if t.cost > 0 then
+    return t.algo.decide(s, now, t.cost, how)
+  end
+  local d = t.algo.decide(s, now, 1, PEEK)
+  d[1] = d[7] <= t.limit and 1 or 0
+  if d[1] > 0 then
+    d[4] = 0
+  end
+  return d
+end
+
+-- charge takes the units of a term that denied them all the same. It returns the reply that refuses, if any.
+local function charge(t, key, now)
+  local d, limit = t.d, t.limit
+  local code = t.algo.record(t.state, now, t.cost)
+  if code then
+    return { code, 0, 0 }
+  end
+  t.algo.commit(t.state, key)
+  d[7] = d[7] + t.cost
+  d[3], d[5] = max(0, limit - d[7]), t.state.expire - now
+end
+
 -- take decides terms about keys and, if all admit, takes their units and sets their places. It returns the
 -- binding term and whether it has taken them, or nil and the reply that refuses. hold is the key of a hold.
 local function take(terms, keys, now, options, hold)
@@ -69,7 +94,7 @@ local function take(terms, keys, now, options, hold)
     if refusal then
       return nil, refusal
     end
-    local d = t.algo.decide(s, now, t.cost, how)
+    local d = term_decide(t, s, now, how)
     if d[1] < 0 then
       return nil, { d[1], 0, 0 }
     end
@@ -78,7 +103,12 @@ local function take(terms, keys, now, options, hold)
       binding, b = i, d
     end
   end
-  if b[1] == 0 then -- what others admitted becomes a peek, if it is answered
+  if b[1] == 0 and has(options, CHARGE) and not peek then
+    local refusal = charge(terms[1], keys[1], now)
+    if refusal then
+      return nil, refusal
+    end
+  elseif b[1] == 0 then -- what others admitted becomes a peek, if it is answered
     for i, t in ipairs(has(options, FULL) and not peek and terms or {}) do
       if t.d[1] > 0 then
         t.d = t.algo.decide(term_open(t, keys[i], now), now, t.cost, PEEK)
@@ -86,7 +116,7 @@ local function take(terms, keys, now, options, hold)
     end
   elseif not peek then
     for i, t in ipairs(terms) do
-      t.place = t.algo.commit(t.state, keys[i])
+      t.place = t.cost > 0 and t.algo.commit(t.state, keys[i])
     end
     return binding, nil, true
   end

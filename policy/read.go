@@ -1,0 +1,305 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Bounds of what is read.
+const (
+	MaxFileBytes = 16 << 20
+	maxNodes     = 1_000_000 // of YAML, in all files
+	maxPolicies  = 100_000
+)
+
+// A File is the content of one file.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// A ReadError is a mistake in a file. Its text is Envoy's rate limit service's, where that has one.
+type ReadError struct {
+	File string
+	Line int // 0: unknown
+	Text string
+}
+
+// Error returns the file, the line and the text.
+func (e *ReadError) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Text
+	}
+	return e.File + ":" + strconv.Itoa(e.Line) + ": " + e.Text
+}
+
+// Check returns the error of a term without cost, TERM limit window ... ALGO name or TERM SLOTS max LEASE ms, or nil.
+type Check func(term [][]byte) error
+
+// Read reads files: each document of each is a domain. It fails with a *ReadError. Decisions are counted in
+// registry from then on, which may have the counts of an earlier Set.
+func Read(files []File, registry *Registry, check Check) (*Set, error) {
+	set := &Set{domains: make(map[string]*Domain), registry: registry}
+	r := &reader{set: set, check: check, checked: make(map[string]error)}
+	for _, f := range files {
+		if err := r.readFile(f); err != nil {
+			return nil, err
+		}
+	}
+	if len(set.policies) > maxPolicies {
+		return nil, fmt.Errorf("more than %d limits", maxPolicies)
+	}
+	registry.adopt(set.policies)
+	return set, nil
+}
+
+// A reader reads files into a Set.
+type reader struct {
+	set     *Set
+	check   Check
+	checked map[string]error // the results of check
+	file    string
+	nodes   int
+}
+
+// yamlLine finds the line in the texts of the YAML library's errors.
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+func (r *reader) readFile(f File) error {
+	r.file = f.Name
+	if len(f.Data) > MaxFileBytes {
+		return r.errorf(0, "a file is at most %d bytes", MaxFileBytes)
+	}
+	decoder, documents := yaml.NewDecoder(strings.NewReader(string(f.Data))), 0
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			at, text := 0, err.Error()
+			if found := yamlLine.FindStringSubmatch(text); found != nil {
+				at, _ = strconv.Atoi(found[1])
+				text = text[len(found[0]):]
+			}
+			return r.errorf(at, "error loading config file: %s", text)
+		}
+		documents++
+		if err := r.readDocument(&document); err != nil {
+			return err
+		}
+	}
+	if documents == 0 {
+		return r.errorf(0, "config file cannot have empty domain")
+	}
+	return nil
+}
+
+func (r *reader) errorf(line int, format string, args ...any) error {
+	return &ReadError{r.file, line, fmt.Sprintf(format, args...)}
+}
+
+func (r *reader) warnf(line int, format string, args ...any) {
+	r.set.warnings = append(r.set.warnings, r.errorf(line, format, args...).Error())
+}
+
+func (r *reader) readDocument(document *yaml.Node) error {
+	root := document
+	if root.Kind == yaml.DocumentNode {
+		root = root.Content[0]
+	}
+	root, err := r.resolve(root)
+	if err != nil {
+		return err
+	}
+	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+		return r.errorf(root.Line, "config file cannot have empty domain")
+	}
+	if root.Kind != yaml.MappingNode {
+		return r.errorf(root.Line, "error loading config file: a domain is expected, not %s", kindOf(root))
+	}
+	if err := r.checkKeys(root, 0); err != nil {
+		return err
+	}
+	var in domainFields
+	if err := domainTable.read(r, root, &in, "the root"); err != nil {
+		return err
+	}
+	return r.addDomain(root.Line, &in)
+}
+
+// resolve returns the node that an alias stands for, and counts nodes: aliases may stand for many.
+func (r *reader) resolve(n *yaml.Node) (*yaml.Node, error) {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if r.nodes++; r.nodes > maxNodes {
+		return nil, r.errorf(n.Line, "the files have more than %d elements", maxNodes)
+	}
+	return n, nil
+}
+
+// maxDepth is how deep mappings may be nested: as deep as a descriptor may be, and what its limit has.
+const maxDepth = MaxEntries + 2
+
+// checkKeys fails if a key anywhere is none of those of a file, or a value is of a kind that no key has.
+func (r *reader) checkKeys(n *yaml.Node, depth int) error {
+	if depth > maxDepth {
+		return r.errorf(n.Line, "descriptors are nested deeper than %d", MaxEntries)
+	}
+	fields, err := r.fields(n)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		switch {
+		case f.key.Kind != yaml.ScalarNode || f.key.Tag != "!!str":
+			return r.errorf(f.key.Line, "config error, key is not of type string: %s", f.key.Value)
+		case !known[f.key.Value]:
+			return r.errorf(f.key.Line, "config error, unknown key '%s'", f.key.Value)
+		}
+		switch v := f.value; v.Kind {
+		case yaml.MappingNode:
+			if err := r.checkKeys(v, depth+1); err != nil {
+				return err
+			}
+		case yaml.SequenceNode:
+			for _, e := range v.Content {
+				if e, err = r.resolve(e); err != nil {
+					return err
+				}
+				if e.Kind != yaml.MappingNode {
+					return r.errorf(e.Line, "config error, yaml file contains list of type other than map: %s", e.Value)
+				}
+				if err := r.checkKeys(e, depth+1); err != nil {
+					return err
+				}
+			}
+		case yaml.ScalarNode:
+			switch v.Tag {
+			case "!!str", "!!int", "!!bool", "!!null":
+			default:
+				return r.errorf(v.Line, "error checking config: %s is not a string, an integer, true or false", v.Value)
+			}
+		}
+	}
+	return nil
+}
+
+// A field is a key of a mapping and its value.
+type field struct{ key, value *yaml.Node }
+
+// fields returns the fields of a mapping, with those of merged mappings. Of a key that is given twice the last
+// counts.
+func (r *reader) fields(n *yaml.Node) (all []field, err error) {
+	var merged []*yaml.Node
+	at := make(map[string]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, err := r.resolve(n.Content[i])
+		if err != nil {
+			return nil, err
+		}
+		value, err := r.resolve(n.Content[i+1])
+		if err != nil {
+			return nil, err
+		}
+		if key.Tag == "!!merge" {
+			merged = append(merged, value)
+			continue
+		}
+		if first, twice := at[key.Value]; twice && key.Kind == yaml.ScalarNode {
+			all[first].value = value
+			continue
+		}
+		at[key.Value] = len(all)
+		all = append(all, field{key, value})
+	}
+	for len(merged) > 0 {
+		m := merged[0]
+		merged = merged[1:]
+		switch m.Kind {
+		case yaml.MappingNode:
+			inherited, err := r.fields(m)
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range inherited {
+				if _, own := at[f.key.Value]; !own {
+					at[f.key.Value] = len(all)
+					all = append(all, f)
+				}
+			}
+		case yaml.SequenceNode:
+			for _, e := range m.Content {
+				if e, err = r.resolve(e); err != nil {
+					return nil, err
+				}
+				if e.Kind != yaml.MappingNode {
+					return nil, r.errorf(e.Line, "error loading config file: map merge requires map or sequence of maps as the value")
+				}
+				merged = append(merged, e)
+			}
+		default:
+			return nil, r.errorf(m.Line, "error loading config file: map merge requires map or sequence of maps as the value")
+		}
+	}
+	return all, nil
+}
+
+// kindOf names what a node is in errors.
+func kindOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	return strconv.Quote(n.Value)
+}
+
+// A table has the fields of a mapping that a T is read from.
+type table[T any] map[string]func(r *reader, n *yaml.Node, into *T) error
+
+// read reads a mapping. Keys that belong elsewhere have no effect: they are warned of.
+func (t table[T]) read(r *reader, n *yaml.Node, into *T, where string) error {
+	fields, err := r.fields(n)
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		set := t[f.key.Value]
+		if set == nil {
+			r.warnf(f.key.Line, "%s has no effect in %s", f.key.Value, where)
+			continue
+		}
+		if err := set(r, f.value, into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// known are the keys of files. It completes the tables first.
+var known = func() map[string]bool {
+	all := make(map[string]bool)
+	nested()
+	for _, names := range [][]string{
+		slices.Collect(maps.Keys(domainTable)), slices.Collect(maps.Keys(descriptorTable)),
+		slices.Collect(maps.Keys(rateLimitTable)), slices.Collect(maps.Keys(replacesTable)),
+		slices.Collect(maps.Keys(quotaTable)), slices.Collect(maps.Keys(concurrencyTable)),
+	} {
+		for _, name := range names {
+			all[name] = true
+		}
+	}
+	return all
+}()
