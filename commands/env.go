@@ -120,6 +120,8 @@ type Observer interface {
 	// Ran is called after a command has run, while its shards are locked. Arguments and
 	// reply are valid during the call. A script's calls precede the script.
 	Ran(c *Ctx, cmd *Command, args [][]byte, reply resp.Value)
+	// SkipsCalls reports whether Ran need not be called for the calls of the script that begins.
+	SkipsCalls() bool
 }
 
 // Run runs the handler of c.Cmd. Sessions, EXEC and scripts all call it, so what
@@ -144,6 +146,10 @@ func (c *Ctx) runWatched() (reply resp.Value) {
 		env.monitor.Called(c, args)
 		shown = false
 	}
+	skips := cmd.Is(SkipMonitor) && env.Observed() && env.observer.SkipsCalls()
+	if skips { // if nothing else sees them, the calls are their handlers
+		env.watched.set(watchedObserver, false)
+	}
 	if env.group != nil {
 		reply = c.runRecorded()
 	} else {
@@ -155,7 +161,10 @@ func (c *Ctx) runWatched() (reply resp.Value) {
 	if shown {
 		env.monitor.Called(c, args)
 	}
-	if env.observer != nil {
+	if skips {
+		env.ObserveBy(env.observer)
+	}
+	if env.Observed() {
 		env.observer.Ran(c, cmd, args, reply)
 	}
 	return reply

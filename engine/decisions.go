@@ -31,11 +31,24 @@ func (w *watching) setTracer(on bool) {
 func (w *watching) observe() {
 	s := w.session
 	if w.observer == nil {
-		w.observer = s.engine.observers.doctor.NewClient(s.id, s.shown.label)
+		newClient := s.engine.observers.doctor.NewClient
+		if s.peer.Owner {
+			newClient = s.engine.observers.doctor.NewOwnClient
+		}
+		w.observer = newClient(s.id, s.shown.label)
 	}
-	s.work.ctx.Env.ObserveBy(nil)
 	if w.observer.Begin() {
 		s.work.ctx.Env.ObserveBy(w.observer)
+	} else {
+		s.work.ctx.Env.ObserveBy(nil)
+	}
+}
+
+// endObserver is called when the session ends.
+func (w *watching) endObserver() {
+	if w.observer != nil && w.session.peer.Owner {
+		w.session.engine.observers.doctor.End(w.observer)
+		w.observer = nil
 	}
 }
 

@@ -17,11 +17,15 @@ import (
 
 // BenchmarkDoctorOfScripts measures what rl-doctor adds to the documents' scripts, written right, called by
 // EVALSHA on 64 keys: two engines in turns, one with it and one without, in processor time. It reports the
-// medians of 64 calls, and the second by the first.
+// medians of 64 calls, and the second by the first. Limiter.Do opens a session for each call.
 func BenchmarkDoctorOfScripts(b *testing.B) {
-	for _, c := range []struct{ name, source, args string }{
-		{"sorted set", rightScript, "now 60000 100 now"},
-		{"count", countScript, "60000"},
+	for _, c := range []struct {
+		name, source, args string
+		own                bool // a session for each call
+	}{
+		{"sorted set", rightScript, "now 60000 100 now", false},
+		{"count", countScript, "60000", false},
+		{"sorted set, Limiter.Do", rightScript, "now 60000 100 now", true},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			runtime.LockOSThread()
@@ -29,12 +33,12 @@ func BenchmarkDoctorOfScripts(b *testing.B) {
 			var sides [2]doctorSide
 			for i, on := range []string{"no", "yes"} {
 				e, h := newEngine(b, "--rl-doctor", on)
-				sides[i] = doctorSide{session: newSession(b, e), hands: h}
+				sides[i] = doctorSide{engine: e, session: newSession(b, e), hands: h}
 				require.Equal(b, sha1Hex(c.source), doWords(sides[i].session, "SCRIPT", "LOAD", c.source))
 			}
 			for n := 0; b.Loop(); n++ {
 				for i := range sides {
-					sides[(n+i)%2].round(b, c.source, c.args)
+					sides[(n+i)%2].round(b, c.source, c.args, c.own)
 				}
 			}
 			off, on := sides[0].median(), sides[1].median()
@@ -47,6 +51,7 @@ func BenchmarkDoctorOfScripts(b *testing.B) {
 
 // A doctorSide is an engine, and how long its rounds took.
 type doctorSide struct {
+	engine  *engine.Engine
 	session *engine.Session
 	hands   *hands
 	took    []time.Duration
@@ -55,7 +60,7 @@ type doctorSide struct {
 
 const doctorCalls = 64
 
-func (s *doctorSide) round(b *testing.B, source, words string) {
+func (s *doctorSide) round(b *testing.B, source, words string, own bool) {
 	now := ms(startNowMs + s.hands.us.Load()/1000)
 	lines := make([][][]byte, doctorCalls)
 	for i := range lines {
@@ -64,7 +69,13 @@ func (s *doctorSide) round(b *testing.B, source, words string) {
 	}
 	before := threadTime(b)
 	for _, line := range lines {
-		s.session.Do(line)
+		if !own {
+			s.session.Do(line)
+			continue
+		}
+		session := s.engine.NewSession(engine.Peer{Owner: true, Local: true})
+		session.Do(line)
+		session.Close()
 	}
 	s.took = append(s.took, threadTime(b)-before)
 	s.ran += doctorCalls

@@ -182,6 +182,7 @@ func (s *Session) Close() {
 	s.inbox.unsubscribe()
 	s.work.rec.untrack()
 	s.seen.unmonitor()
+	s.seen.endObserver()
 	s.side.end()
 	s.engine.broker.Release(&s.inbox.subscriber)
 	s.engine.sessions.remove(s)

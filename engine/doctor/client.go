@@ -38,6 +38,23 @@ func (d *Doctor) NewClient(id int64, label func() string) *Client {
 	return &Client{doctor: d, id: id, label: label}
 }
 
+// NewOwnClient returns the observer of a session of the program that runs the engine. Limiter.Do opens
+// one for each call, so the turns of an ended session go on: else every script would be looked at.
+func (d *Doctor) NewOwnClient(id int64, label func() string) *Client {
+	cl := d.ended.Swap(nil)
+	if cl == nil {
+		return d.NewClient(id, label)
+	}
+	*cl = Client{doctor: d, id: id, label: label, turns: cl.turns, script: scriptKeys{names: cl.script.names}}
+	return cl
+}
+
+// End keeps an observer of NewOwnClient, whose session has ended, for a later session.
+func (d *Doctor) End(cl *Client) {
+	cl.label, cl.memory = nil, nil
+	d.ended.Store(cl)
+}
+
 // Begin is called before a command, script or EXEC. It reports whether the doctor is on.
 func (cl *Client) Begin() bool {
 	cl.memory = cl.doctor.memory.Load()
@@ -53,10 +70,12 @@ func (cl *Client) Begin() bool {
 // Ran implements commands.Observer.
 func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, reply resp.Value) {
 	seen, inScript := &cl.doctor.seen[cmd.ID()], c.Mode.Is(commands.InScript)
-	if seen.rules == nil && !inScript || c.Retry { // what runs again is seen again
+	if seen.hashed && cl.turns.skip && hasOneSlot(args, reply) && !c.Retry { // no rule would find anything
+		cl.noScript = false
+		cl.endScript()
 		return
 	}
-	if inScript && cl.turns.skip {
+	if seen.rules == nil && !inScript || c.Retry { // what runs again is seen again
 		return
 	}
 	o := &cl.call
@@ -81,6 +100,9 @@ func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, rep
 	}
 	o.ctx, o.args, o.key, o.reply = nil, nil, nil, resp.Value{} // they belong to the session
 }
+
+// SkipsCalls implements commands.Observer.
+func (cl *Client) SkipsCalls() bool { return cl.turns.skip }
 
 // A call is a command that has run.
 type call struct {

@@ -15,13 +15,15 @@ type Doctor struct {
 	seed     maphash.Seed
 	seen     []seen // by the ID of a command
 	findings findings
-	next     int // the shard that Tick examines first
+	next     int                    // the shard that Tick examines first
+	ended    atomic.Pointer[Client] // see End
 }
 
 // seen is what there is to know of a command before it runs.
 type seen struct {
 	rules  []*rule // that look at it
 	keyed  bool    // its first argument is a key
+	hashed bool    // it runs a script named by its hash
 	change change
 }
 
@@ -39,6 +41,9 @@ func New(t *commands.Table) *Doctor {
 			id := byName[name].ID()
 			d.seen[id].rules = append(d.seen[id].rules, r)
 		}
+	}
+	for _, name := range []string{"evalsha", "evalsha_ro"} {
+		d.seen[byName[name].ID()].hashed = true
 	}
 	for name, c := range changes {
 		d.seen[byName[name].ID()].change = c

@@ -62,7 +62,7 @@ const textsSent = 10
 // NOSCRIPT does not count.
 func evalEachTime(r *rule, o *call) {
 	cl := o.client
-	if o.cmd.Name == "evalsha" || o.cmd.Name == "evalsha_ro" {
+	if cl.doctor.seen[o.cmd.ID()].hashed {
 		cl.noScript = o.reply.IsError() && isNoScript(o.reply)
 		return
 	}

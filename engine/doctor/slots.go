@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -71,13 +72,23 @@ func crossSlot(r *rule, o *call) {
 	}
 }
 
+// endScript is called when a script has ended.
+func (cl *Client) endScript() {
+	cl.script.n = 0
+	cl.begun++
+	cl.turns.next()
+}
+
+// hasOneSlot reports whether a script has run that was given one key or none.
+func hasOneSlot(args [][]byte, reply resp.Value) bool {
+	return !reply.IsError() && len(args[2]) == 1 && args[2][0] <= '1'
+}
+
 // scriptSlots looks at the keys of a script that has ended.
 func (o *call) scriptSlots(r *rule) {
 	cl := o.client
 	used := &cl.script
-	defer func() { used.n = 0 }()
-	cl.begun++
-	defer cl.turns.next()
+	defer cl.endScript()
 	n, ok := store.ParseInt(o.args[2])
 	if !ok || n < 0 || n > int64(len(o.args)-3) {
 		return // the script has not run
