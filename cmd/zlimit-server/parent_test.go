@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,6 +66,35 @@ func TestReadyLine(t *testing.T) {
 	code, _ = p.wait(t)
 	require.Zero(t, code)
 	require.NoFileExists(t, socket)
+}
+
+// TestEmbeddingPage starts the server as docs/embedding.md says.
+func TestEmbeddingPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/embedding.md")
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)```sh\nzlimit-server (.*?)```").FindAllSubmatch(page, -1)
+	require.Len(t, blocks, 1)
+	args := strings.Fields(strings.ReplaceAll(string(blocks[0][1]), "\\\n", " "))
+	for _, own := range []string{"--ready-line", "--exit-with-stdin"} { // startChild has them
+		i := slices.Index(args, own)
+		require.GreaterOrEqual(t, i, 0, own)
+		args = slices.Delete(args, i, i+2)
+	}
+	p, stdin, ready := startChild(t, args...)
+	p.port = regexp.MustCompile(`port=(\d+)`).FindStringSubmatch(ready)[1]
+	p.addr = "127.0.0.1:" + p.port
+	c := p.dial(t)
+	for _, command := range regexp.MustCompile("(?m)^\\| `(DEBUG CLOCK .*?)` \\|").FindAllSubmatch(page, -1) {
+		words := strings.NewReplacer("unix-ms", "1800000000000", "ms", "60000").Replace(string(command[1]))
+		require.Equal(t, "+OK", c.ask(t, words), words)
+	}
+	for _, words := range []string{"DEBUG FAULT INJECT NOSCRIPT ON EVALSHA", "DEBUG FAULT CLEAR", "DEBUG RESET"} {
+		require.Regexp(t, `^(\+OK|:1)$`, c.ask(t, words), words)
+	}
+	require.NoError(t, stdin.Close())
+	code, _ := p.wait(t)
+	require.Zero(t, code)
 }
 
 // TestNoReadyLine checks that a server which cannot start reports why, and is never ready.

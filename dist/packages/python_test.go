@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -138,11 +139,15 @@ func TestPython(t *testing.T) {
 		"examples", fmt.Sprintf("--servers=%d", *servers)))
 	readme, err := os.ReadFile("../python/README.md")
 	require.NoError(t, err)
-	_, first, ok := strings.Cut(string(readme), "`test_limit.py`:\n\n```python\n")
-	require.True(t, ok)
-	first, _, _ = strings.Cut(first, "```")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "test_limit.py"), []byte(first), 0o644))
-	runIn(t, dir, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_limit.py")
+	blocks := regexp.MustCompile("(?s)```python\n(.*?)```").FindAllSubmatch(readme, -1)
+	require.Len(t, blocks, 5)
+	for i, block := range blocks {
+		name := filepath.Join(dir, "page", fmt.Sprintf("test_block_%d.py", i))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, block[1], 0o644))
+	}
+	page := runIn(t, dir, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "page")
+	require.Contains(t, page, "4 passed") // one block has no test and runs when it is imported
 	typed := filepath.Join(dir, "typed.py")
 	require.NoError(t, os.WriteFile(typed, []byte("import zlimit\n\n"+
 		"def test(zlimit: zlimit.Server) -> None:\n    zlimit.clock.advance(seconds=1)\n    "+
