@@ -89,7 +89,8 @@ func TestEmbeddingPage(t *testing.T) {
 		words := strings.NewReplacer("unix-ms", "1800000000000", "ms", "60000").Replace(string(command[1]))
 		require.Equal(t, "+OK", c.ask(t, words), words)
 	}
-	for _, words := range []string{"DEBUG FAULT INJECT NOSCRIPT ON EVALSHA", "DEBUG FAULT CLEAR", "DEBUG RESET"} {
+	const fault = "DEBUG FAULT INJECT NOSCRIPT ON EVALSHA"
+	for _, words := range []string{fault, "DEBUG FAULT CLEAR", "DEBUG RESET"} {
 		require.Regexp(t, `^(\+OK|:1)$`, c.ask(t, words), words)
 	}
 	require.NoError(t, stdin.Close())

@@ -26,7 +26,7 @@ func TestReadme(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: srv.Addr()})
 	defer client.Close()
 	for i := range 101 {
-		ok, err := allow(context.Background(), client, "42")
+		ok, err := allow(context.Background(), client, "7")
 		require.NoError(t, err)
 		require.Equal(t, i < 100, ok)
 	}
