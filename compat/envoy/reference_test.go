@@ -1,0 +1,55 @@
+package envoy
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/zlimit/zlimit/oracle"
+)
+
+var (
+	seedFlag      = flag.Uint64("seed", 1, "the seed of the first history")
+	historiesFlag = flag.Int("histories", 100, "histories that are compared")
+)
+
+const startMs = 1_700_000_000_123
+
+// redisServer starts a redis-server for the test and returns its address.
+func redisServer(t *testing.T) string {
+	t.Helper()
+	return oracle.StartFor(t, oracle.Options{RealTime: true}).Addr()
+}
+
+func newReference(t *testing.T, addr string, o Options) *Reference {
+	t.Helper()
+	r, err := NewReference(addr, startMs, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	return r
+}
+
+// compareAll compares the histories of n seeds, of which it returns the first difference.
+func compareAll(want, got Decider, first uint64, n int, m Mode) error {
+	now := int64(startMs)
+	for i := range n {
+		h := Generate(first+uint64(i), now, m)
+		if err := Compare(want, got, h); err != nil {
+			return err
+		}
+		now = h.EndMs
+	}
+	return nil
+}
+
+func TestReferenceIsItself(t *testing.T) {
+	addr := redisServer(t)
+	for name, m := range map[string]Mode{"apart": {Apart: true}, "shared": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Logf("seeds from %d", *seedFlag)
+			o := Options{Headers: true, Metadata: true}
+			a, b := newReference(t, addr, o), newReference(t, addr, o)
+			require.NoError(t, compareAll(a, b, *seedFlag, *historiesFlag, m))
+		})
+	}
+}
