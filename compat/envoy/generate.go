@@ -47,6 +47,7 @@ type Step struct {
 // seed in them, so that deciders can go through many histories without being emptied.
 func Generate(seed uint64, nowMs int64, m Mode) *History {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), mode: m, seed: seed, nowMs: nowMs}
+	g.narrow, g.replace = g.percent(40), pick(g, 0, 8, 40)
 	for range 1 + g.IntN(2) {
 		g.domains = append(g.domains, g.newDomain())
 	}
@@ -68,6 +69,8 @@ type generator struct {
 	seed    uint64
 	nowMs   int64
 	domains []*domain
+	narrow  bool                          // one key mostly, so that its values compete
+	replace int                           // percent of the names that a limit replaces
 	sent    []*common.RateLimitDescriptor // may be sent again
 }
 
@@ -247,6 +250,9 @@ func (g *generator) matching(n *node) (key, value string) {
 func (g *generator) key() string {
 	if !g.mode.Apart && g.percent(20) {
 		return pick(g, "a", "a_b", "a_b_c")
+	}
+	if g.narrow && g.percent(80) {
+		return "path"
 	}
 	return pick(g, "path", "user", "ip", "Path")
 }

@@ -93,11 +93,11 @@ func (g *generator) limit() *limit {
 	} else {
 		l.unit = pick(g, "second", "minute", "hour", "day", "week", "month", "year", "SECOND", "Minute")
 	}
-	if g.percent(40) {
+	if g.percent(20 + g.replace) {
 		l.name = pick(g, "n1", "n2", "n3")
 	}
 	for _, name := range []string{"n1", "n2", "n3", "n4"} {
-		if name != l.name && g.percent(10) {
+		if name != l.name && g.percent(g.replace) {
 			l.replaces = append(l.replaces, name)
 		}
 	}

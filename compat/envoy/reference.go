@@ -179,6 +179,9 @@ func (r *Reference) Load(files map[string]string) error {
 // Dump returns what the reference shows of its configuration, in sorted lines.
 func (r *Reference) Dump() string {
 	c, _, _ := r.service.GetCurrentConfig()
+	if c == nil {
+		return ""
+	}
 	return sortedLines(c.Dump())
 }
 
