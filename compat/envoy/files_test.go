@@ -1,0 +1,112 @@
+package envoy
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	common "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/envoyproxy/ratelimit/src/config"
+	"github.com/stretchr/testify/require"
+)
+
+// compareFiles loads each configuration of testdata into both deciders, which must accept
+// or refuse it alike, and compares their answers about every descriptor of those that
+// both accept.
+func compareFiles(t *testing.T, want, got Decider) {
+	t.Helper()
+	for _, dir := range []string{"bad", "good"} {
+		for name, files := range readCases(t, path.Join("testdata", dir)) {
+			if err := sameLoad(want, got, files); err != nil {
+				t.Errorf("%s/%s: %v", dir, name, err)
+				continue
+			}
+			if dir == "bad" {
+				continue
+			}
+			for _, r := range samples(files) {
+				if err := compareStep(want, got, Step{Request: r}); err != nil {
+					t.Errorf("%s/%s: %v\n%s", dir, name, err, text(r))
+					break
+				}
+			}
+		}
+	}
+}
+
+// samples returns requests for every descriptor of files, each twice, so that a limit of 1
+// denies the second.
+func samples(files map[string]string) []*pb.RateLimitRequest {
+	var all []*pb.RateLimitRequest
+	for name, content := range files {
+		root := config.ConfigFileContentToYaml(name, content)
+		for _, entries := range paths(nil, root.Descriptors) {
+			for range 2 {
+				all = append(all, &pb.RateLimitRequest{
+					Domain:      root.Domain,
+					Descriptors: []*common.RateLimitDescriptor{{Entries: entries}},
+				})
+			}
+		}
+	}
+	return all
+}
+
+// paths returns the entries that match each descriptor of a level and of those below it.
+func paths(above []*common.RateLimitDescriptor_Entry, level []config.YamlDescriptor,
+) (all [][]*common.RateLimitDescriptor_Entry) {
+	for _, d := range level {
+		key, value := d.Key, d.Value
+		switch {
+		case value == "":
+			key, value = strings.TrimSuffix(key, "*"), "any"
+		case strings.HasSuffix(value, "*"):
+			value = strings.TrimSuffix(value, "*") + "more"
+		}
+		entries := append(above[:len(above):len(above)],
+			&common.RateLimitDescriptor_Entry{Key: key, Value: value})
+		all = append(append(all, entries), paths(entries, d.Descriptors)...)
+	}
+	return all
+}
+
+func TestFilesWithReference(t *testing.T) {
+	addr := redisServer(t)
+	o := Options{Headers: true, Metadata: true}
+	compareFiles(t, newReference(t, addr, o), newReference(t, addr, o))
+}
+
+// TestFilesWithZlimit compares zlimit-server with the reference by the files of testdata.
+func TestFilesWithZlimit(t *testing.T) {
+	addr := redisServer(t)
+	zlimit := startZlimit(t, buildZlimit(t), startMs)
+	o := Options{Headers: true, HeaderNames: zlimitHeaders, Metadata: true}
+	compareFiles(t, newReference(t, addr, o), zlimit)
+}
+
+// TestSamples requires that the samples reach every limit of a configuration.
+func TestSamples(t *testing.T) {
+	const content = `domain: d
+descriptors:
+  - key: a
+    value: x*
+    descriptors:
+      - key: b
+        rate_limit: {unit: day, requests_per_unit: 1}
+  - key: c*
+    rate_limit: {unit: day, requests_per_unit: 1}
+`
+	files := map[string]string{"a.yaml": content}
+	r := newReference(t, redisServer(t), Options{})
+	require.NoError(t, r.Load(files))
+	denied := 0
+	for _, s := range samples(files) {
+		answer, err := r.Decide(s)
+		require.NoError(t, err)
+		if answer.OverallCode == pb.RateLimitResponse_OVER_LIMIT {
+			denied++
+		}
+	}
+	require.Equal(t, 2, denied)
+}
