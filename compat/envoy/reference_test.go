@@ -1,11 +1,16 @@
 package envoy
 
 import (
+	"context"
 	"flag"
+	"net"
 	"testing"
 
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/stretchr/testify/require"
 	"github.com/zlimit/zlimit/oracle"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 )
 
 var (
@@ -52,4 +57,35 @@ func TestReferenceIsItself(t *testing.T) {
 			require.NoError(t, compareAll(a, b, *seedFlag, *historiesFlag, m))
 		})
 	}
+}
+
+// overGRPC is a Reference behind a connection.
+type overGRPC struct {
+	*Reference
+	client pb.RateLimitServiceClient
+}
+
+func (o overGRPC) Decide(r *pb.RateLimitRequest) (*pb.RateLimitResponse, error) {
+	return o.client.ShouldRateLimit(context.Background(), r)
+}
+
+// TestReferenceOverGRPC requires that answers and errors are equal over a connection, as
+// zlimit-server's are compared.
+func TestReferenceOverGRPC(t *testing.T) {
+	addr := redisServer(t)
+	o := Options{Headers: true, Metadata: true}
+	r := newReference(t, addr, o)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := grpc.NewServer()
+	pb.RegisterRateLimitServiceServer(server, r.service)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	got := overGRPC{r, pb.NewRateLimitServiceClient(conn)}
+	require.NoError(t, compareAll(newReference(t, addr, o), got, *seedFlag, 30, Mode{Apart: true}))
+	require.NoError(t, conn.Close())
+	server.Stop()
+	require.NoError(t, <-served)
 }
