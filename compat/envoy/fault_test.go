@@ -107,7 +107,7 @@ func TestFaults(t *testing.T) {
 			now, found := int64(startMs), error(nil)
 			n := uint64(0)
 			for ; n < most && found == nil; n++ {
-				h := Generate(1+n, now, Mode{Apart: true})
+				h := Generate(1+n, now, historiesMode)
 				found = Compare(want, got, h)
 				now = h.EndMs
 			}
@@ -127,5 +127,5 @@ func TestNoFault(t *testing.T) {
 		Reference: newReference(t, addr, o), t: t, addr: addr,
 		fault: &fault{files: same, response: func(*pb.RateLimitRequest, *pb.RateLimitResponse) {}},
 	}
-	require.NoError(t, compareAll(newReference(t, addr, o), got, 1, 60, Mode{Apart: true}))
+	require.NoError(t, compareAll(newReference(t, addr, o), got, 1, 60, historiesMode))
 }

@@ -310,6 +310,9 @@ func matchPrefix(f *faulty, r *inquiry) (*answer, error) {
 	return a, nil
 }
 
+// apart replaces "_" in keys.
+const apart = "\u2017"
+
 var configFaults = []fault{
 	{name: "shadow mode ignored", files: limits(func(d *config.YamlDescriptor) { d.ShadowMode = false })},
 	{name: "quota mode ignored", files: limits(func(d *config.YamlDescriptor) { d.QuotaMode = false })},
@@ -384,6 +387,27 @@ var configFaults = []fault{
 		}
 		return level
 	}},
+	{name: "wildcards have no descriptors", files: descriptors(func(d *config.YamlDescriptor) {
+		if wildcard(*d) {
+			d.Descriptors = nil
+		}
+	})},
+	{
+		name:  "names do not run together",
+		files: descriptors(func(d *config.YamlDescriptor) { d.Key = strings.ReplaceAll(d.Key, "_", apart) }),
+		request: func(r *inquiry) {
+			for _, d := range r.Descriptors {
+				for _, e := range d.Entries {
+					e.Key = strings.ReplaceAll(e.Key, "_", apart)
+				}
+			}
+		},
+		response: inMetadata(inDescriptors(func(d map[string]*structpb.Value) {
+			for _, e := range d["entries"].GetListValue().GetValues() {
+				e.Kind = &structpb.Value_StringValue{StringValue: strings.ReplaceAll(e.GetStringValue(), apart, "_")}
+			}
+		})),
+	},
 	{name: "keys without case", files: descriptors(func(d *config.YamlDescriptor) {
 		if d.Key == "Path" {
 			d.Key, d.Value = "path", d.Value+"ph"

@@ -24,6 +24,11 @@ type Mode struct {
 	// throughout a history.
 	Apart bool
 
+	// Underscores lets names and values have "_" with Apart, too: a descriptor that runs
+	// together with an earlier one is not sent. Which limit matches a descriptor depends
+	// on names that run together, in zlimit as in the reference.
+	Underscores bool
+
 	Steps int // requests of a history; 0: 40
 }
 
@@ -47,6 +52,7 @@ type Step struct {
 // seed in them, so that deciders can go through many histories without being emptied.
 func Generate(seed uint64, nowMs int64, m Mode) *History {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), mode: m, seed: seed, nowMs: nowMs}
+	g.counted = map[string]string{}
 	g.narrow, g.replace = g.percent(40), pick(g, 0, 8, 40)
 	for range 1 + g.IntN(2) {
 		g.domains = append(g.domains, g.newDomain())
@@ -72,6 +78,7 @@ type generator struct {
 	narrow  bool                          // one key mostly, so that its values compete
 	replace int                           // percent of the names that a limit replaces
 	sent    []*common.RateLimitDescriptor // may be sent again
+	counted map[string]string             // the entries that a joined name stands for
 }
 
 func (g *generator) percent(n int) bool { return g.IntN(100) < n }
@@ -169,7 +176,9 @@ func (g *generator) again(d *domain) *common.RateLimitDescriptor {
 	if len(g.sent) > 0 && g.percent(65) {
 		r = pick(g, g.sent[max(0, len(g.sent)-8):]...)
 	} else {
-		r = g.descriptor(d)
+		for r = g.descriptor(d); g.mode.Apart && g.runsTogether(r); {
+			r = g.descriptor(d)
+		}
 		g.sent = append(g.sent, r)
 	}
 	r = &common.RateLimitDescriptor{Entries: r.Entries, Limit: r.Limit}
@@ -177,6 +186,21 @@ func (g *generator) again(d *domain) *common.RateLimitDescriptor {
 		r.HitsAddend = wrapperspb.UInt64(pick[uint64](g, 0, 0, 1, 2, 3, 7, 1<<33))
 	}
 	return r
+}
+
+// runsTogether reports whether the names and values of r, joined by "_", are those of
+// another descriptor that was sent.
+func (g *generator) runsTogether(r *common.RateLimitDescriptor) bool {
+	var joined, plain strings.Builder
+	for _, e := range r.Entries {
+		joined.WriteString(e.Key + "_" + e.Value + "_")
+		fmt.Fprintf(&plain, "%q=%q ", e.Key, e.Value)
+	}
+	was, ok := g.counted[joined.String()]
+	if !ok {
+		g.counted[joined.String()] = plain.String()
+	}
+	return ok && was != plain.String()
 }
 
 // descriptor returns a new descriptor: a way down the configuration, mostly with values
@@ -247,8 +271,13 @@ func (g *generator) matching(n *node) (key, value string) {
 	return key, value
 }
 
+// underscores reports, at times, that a name shall have one.
+func (g *generator) underscores() bool {
+	return (!g.mode.Apart || g.mode.Underscores) && g.percent(20)
+}
+
 func (g *generator) key() string {
-	if !g.mode.Apart && g.percent(20) {
+	if g.underscores() {
 		return pick(g, "a", "a_b", "a_b_c")
 	}
 	if g.narrow && g.percent(80) {
@@ -259,8 +288,11 @@ func (g *generator) key() string {
 
 // plainValue returns a value of a request's entry.
 func (g *generator) plainValue() string {
-	if !g.mode.Apart && g.percent(20) {
-		return pick(g, "b", "b_c", "c", "_", "x*", "*")
+	if g.underscores() {
+		return pick(g, "b", "b_c", "c", "_")
+	}
+	if !g.mode.Apart && g.percent(10) {
+		return pick(g, "x*", "*")
 	}
 	return pick(g, "", "x", "xy", "xyz", "y", "10", "a b", "ü", "x.y", "10.1.2.3", "x:y|z")
 }

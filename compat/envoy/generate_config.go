@@ -46,6 +46,9 @@ func (g *generator) level(d *domain, depth int) []*node {
 		n := &node{key: g.key(), value: g.configuredValue()}
 		if g.percent(5) {
 			n.key, n.value = pick(g, "pa*", "us*", "p*", "*"), ""
+			if g.underscores() {
+				n.key = pick(g, "a_b*", "a*", "a_b_*")
+			}
 		}
 		name := n.key
 		if n.value != "" {
@@ -70,6 +73,9 @@ func (g *generator) level(d *domain, depth int) []*node {
 
 func (g *generator) configuredValue() string {
 	if g.percent(35) {
+		if g.underscores() {
+			return pick(g, "b*", "b_*", "_*")
+		}
 		return pick(g, "*", "x*", "xy*", "x*", "1*")
 	}
 	return g.plainValue()

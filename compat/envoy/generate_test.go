@@ -35,6 +35,7 @@ func TestApart(t *testing.T) {
 		return found
 	}
 	require.Empty(t, shared(Mode{Apart: true}))
+	require.Empty(t, shared(Mode{Apart: true, Underscores: true}))
 	require.NotEmpty(t, shared(Mode{}))
 }
 

@@ -11,6 +11,8 @@ import (
 // two months on average, and zlimit's clock ends in 2262.
 const roundOfHistories = 400
 
+var historiesMode = Mode{Apart: true, Underscores: true}
+
 // TestHistories compares zlimit-server with the reference: -histories of them, from -seed.
 func TestHistories(t *testing.T) {
 	addr := redisServer(t)
@@ -20,7 +22,7 @@ func TestHistories(t *testing.T) {
 		t.Run(fmt.Sprintf("%d from seed %d", n, seed), func(t *testing.T) {
 			zlimit := startZlimit(t, program, startMs)
 			o := Options{Headers: true, HeaderNames: zlimitHeaders, Metadata: true}
-			require.NoError(t, compareAll(newReference(t, addr, o), zlimit, seed, n, Mode{Apart: true}))
+			require.NoError(t, compareAll(newReference(t, addr, o), zlimit, seed, n, historiesMode))
 		})
 	}
 }

@@ -49,7 +49,7 @@ func compareAll(want, got Decider, first uint64, n int, m Mode) error {
 
 func TestReferenceIsItself(t *testing.T) {
 	addr := redisServer(t)
-	for name, m := range map[string]Mode{"apart": {Apart: true}, "shared": {}} {
+	for name, m := range map[string]Mode{"apart": {Apart: true}, "underscores": historiesMode, "shared": {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Logf("seeds from %d", *seedFlag)
 			o := Options{Headers: true, Metadata: true}
