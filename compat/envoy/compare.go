@@ -61,7 +61,7 @@ func compareStep(want, got Decider, s Step) error {
 func sameLoad(want, got Decider, files map[string]string) error {
 	w, g := want.Load(files), got.Load(files)
 	if (w == nil) != (g == nil) {
-		return fmt.Errorf("loading\nwant: %v\n got: %v\n%s", w, g, describeFiles(files))
+		return fmt.Errorf("loading\nwant: %s\n got: %s\n%s", errorText(w), errorText(g), describeFiles(files))
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func same(want *pb.RateLimitResponse, wantErr error, got *pb.RateLimitResponse, 
 	if wantErr != nil || gotErr != nil {
 		w, g := status.Convert(wantErr), status.Convert(gotErr)
 		if w.Code() != g.Code() || w.Message() != g.Message() {
-			return fmt.Errorf("errors differ\nwant: %v\n got: %v", wantErr, gotErr)
+			return fmt.Errorf("errors differ\nwant: %s\n got: %s", errorText(wantErr), errorText(gotErr))
 		}
 		return nil
 	}
@@ -81,6 +81,8 @@ func same(want *pb.RateLimitResponse, wantErr error, got *pb.RateLimitResponse, 
 	}
 	return nil
 }
+
+func errorText(err error) string { return fmt.Sprint(err) }
 
 // normalize returns r without what the reference leaves to chance: the metadata has an
 // override in protobuf's text format, which puts one space or two between fields,

@@ -127,7 +127,9 @@ func TestGenerateCovers(t *testing.T) {
 			seen[name[i+1:]]++
 		}
 	}
-	for _, counter := range []string{"near_limit", "over_limit", "shadow_mode", "total_hits", "within_limit"} {
+	for _, counter := range []string{
+		"near_limit", "over_limit", "shadow_mode", "total_hits", "within_limit",
+	} {
 		require.Greater(t, seen[counter], 5, counter)
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/envoyproxy/ratelimit/src/config"
-	"github.com/envoyproxy/ratelimit/src/limiter"
 	"github.com/envoyproxy/ratelimit/src/provider"
 	"github.com/envoyproxy/ratelimit/src/redis"
 	service "github.com/envoyproxy/ratelimit/src/service"
@@ -100,7 +99,7 @@ func NewReference(addr string, nowMs int64, o Options) (r *Reference, err error)
 	if ratio == 0 {
 		ratio = nearRatio
 	}
-	var cache limiter.RateLimitCache = redis.NewFixedRateLimitCacheImpl(
+	cache := redis.NewFixedRateLimitCacheImpl(
 		r.client, nil, r, rand.New(allOnes{}), expiryJitter, nil, ratio,
 		fmt.Sprintf("reference%d:", references.Add(1)), r.stats, o.StopIncrement)
 	// Without a health checker, which would catch SIGTERM of the whole process.
