@@ -104,7 +104,7 @@ func TestFaults(t *testing.T) {
 				f.options(&o)
 			}
 			got := &faulty{Reference: newReference(t, addr, o), fault: &f, t: t, addr: addr}
-			now, found := int64(startMs), error(nil)
+			now, found := *nowFlag, error(nil)
 			n := uint64(0)
 			for ; n < most && found == nil; n++ {
 				h := Generate(1+n, now, historiesMode)

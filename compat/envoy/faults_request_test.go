@@ -2,12 +2,15 @@ package envoy
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	common "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	"github.com/envoyproxy/ratelimit/src/config"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
@@ -42,6 +45,26 @@ var requestFaults = []fault{
 		}
 	}},
 	{name: "empty domain is unknown", request: func(r *inquiry) { r.Domain = cmp.Or(r.Domain, "unknown") }},
+	{name: "no descriptors are allowed", decide: func(f *faulty, r *inquiry) (*answer, error) {
+		if len(r.Descriptors) == 0 {
+			return &answer{OverallCode: okCode}, nil
+		}
+		return f.Reference.Decide(r)
+	}},
+	{name: "errors of another text", decide: func(f *faulty, r *inquiry) (*answer, error) {
+		a, err := f.Reference.Decide(r)
+		if err != nil {
+			err = fmt.Errorf("ratelimit: %w", err)
+		}
+		return a, err
+	}},
+	{name: "errors of another code", decide: func(f *faulty, r *inquiry) (*answer, error) {
+		a, err := f.Reference.Decide(r)
+		if err != nil {
+			err = status.Error(codes.InvalidArgument, err.Error())
+		}
+		return a, err
+	}},
 	{name: "duplicates counted once", decide: countOnce},
 	{name: "a prefix matches a deeper request", decide: matchPrefix},
 }
@@ -133,6 +156,16 @@ var configFaults = []fault{
 			return wildcard(d) && d.Value == ""
 		})
 	}},
+	{name: "wildcards precede values", files: func(level descriptorList) descriptorList {
+		wildcards := slices.DeleteFunc(slices.Clone(level), func(d config.YamlDescriptor) bool {
+			return !wildcard(d)
+		})
+		return slices.DeleteFunc(level, func(d config.YamlDescriptor) bool {
+			return !wildcard(d) && slices.ContainsFunc(wildcards, func(w config.YamlDescriptor) bool {
+				return d.Value != "" && strings.HasPrefix(joined(d), strings.TrimSuffix(joined(w), "*"))
+			})
+		})
+	}},
 	{name: "a key precedes its values", files: func(level descriptorList) descriptorList {
 		for _, plain := range level {
 			if plain.Value == "" && !wildcard(plain) {
@@ -204,6 +237,10 @@ var otherFaults = []fault{
 			_ = f.Reference.Load(map[string]string{"a.yaml": "domain: nothing"}) // it is valid
 		}
 		return err
+	}},
+	{name: "a refused load is not reported", load: func(f *faulty, files map[string]string) error {
+		_ = f.Reference.Load(files)
+		return nil
 	}},
 	{name: "a load is ignored", load: func(f *faulty, files map[string]string) error {
 		_, err := f.ReadConfig(files)

@@ -90,7 +90,7 @@ func TestFilesWithReference(t *testing.T) {
 // TestFilesWithZlimit compares zlimit-server with the reference by the files of testdata.
 func TestFilesWithZlimit(t *testing.T) {
 	addr := redisServer(t)
-	zlimit := startZlimit(t, buildZlimit(t), startMs)
+	zlimit := startZlimit(t, buildZlimit(t), *nowFlag)
 	o := Options{Headers: true, HeaderNames: zlimitHeaders, Metadata: true}
 	compareFiles(t, newReference(t, addr, o), zlimit)
 }

@@ -158,7 +158,7 @@ func (g *generator) request() *pb.RateLimitRequest {
 	return r
 }
 
-// hits returns a request's hits_addend, of which 0 counts as 1.
+// hits returns a request's hits_addend. 0 counts as 1.
 func (g *generator) hits() uint32 {
 	switch {
 	case g.percent(65):

@@ -98,7 +98,7 @@ func limitsOf(t *testing.T, h *History) (all []appliedLimit) {
 func TestGenerateCovers(t *testing.T) {
 	r := newReference(t, redisServer(t), Options{Headers: true, Metadata: true})
 	seen := map[string]int{}
-	now := int64(startMs)
+	now := *nowFlag
 	for seed := range uint64(100) {
 		h := Generate(seed, now, Mode{Apart: true})
 		now = h.EndMs

@@ -20,7 +20,7 @@ func TestHistories(t *testing.T) {
 	for done := 0; done < *historiesFlag; done += roundOfHistories {
 		n, seed := min(roundOfHistories, *historiesFlag-done), *seedFlag+uint64(done)
 		t.Run(fmt.Sprintf("%d from seed %d", n, seed), func(t *testing.T) {
-			zlimit := startZlimit(t, program, startMs)
+			zlimit := startZlimit(t, program, *nowFlag)
 			o := Options{Headers: true, HeaderNames: zlimitHeaders, Metadata: true}
 			require.NoError(t, compareAll(newReference(t, addr, o), zlimit, seed, n, historiesMode))
 		})

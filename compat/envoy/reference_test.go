@@ -3,6 +3,7 @@ package envoy
 import (
 	"context"
 	"flag"
+	"fmt"
 	"net"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 var (
 	seedFlag      = flag.Uint64("seed", 1, "the seed of the first history")
 	historiesFlag = flag.Int("histories", 100, "histories that are compared")
+	nowFlag       = flag.Int64("now", startMs, "the instant at which they begin, in Unix milliseconds")
 )
 
 const startMs = 1_700_000_000_123
@@ -28,19 +30,20 @@ func redisServer(t *testing.T) string {
 
 func newReference(t *testing.T, addr string, o Options) *Reference {
 	t.Helper()
-	r, err := NewReference(addr, startMs, o)
+	r, err := NewReference(addr, *nowFlag, o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.Close()) })
 	return r
 }
 
-// compareAll compares the histories of n seeds, of which it returns the first difference.
+// compareAll compares the histories of n seeds. Its error has the first difference and the
+// flags that repeat it.
 func compareAll(want, got Decider, first uint64, n int, m Mode) error {
-	now := int64(startMs)
+	now := *nowFlag
 	for i := range n {
 		h := Generate(first+uint64(i), now, m)
 		if err := Compare(want, got, h); err != nil {
-			return err
+			return fmt.Errorf("-seed %d -now %d -histories 1: %w", h.Seed, now, err)
 		}
 		now = h.EndMs
 	}
