@@ -12,7 +12,9 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/tidwall/redcon v1.6.2
 	go.yaml.in/yaml/v3 v3.0.5
-	golang.org/x/term v0.34.0
+	golang.org/x/net v0.51.0
+	golang.org/x/term v0.40.0
+	google.golang.org/protobuf v1.36.12
 )
 
 require (
@@ -27,6 +29,5 @@ require (
 	github.com/tidwall/match v1.1.1 // indirect
 	go.uber.org/atomic v1.11.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.2 // indirect
-	golang.org/x/sys v0.35.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
+	golang.org/x/sys v0.41.0 // indirect
 )
