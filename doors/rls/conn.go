@@ -236,13 +236,16 @@ func (c *conn) handle() *connError {
 	return nil
 }
 
-// preface consumes the connection preface, and sends our SETTINGS after it. It returns 0 if it has not arrived.
+// answerHTTP1 is sent to clients of HTTP/1.
+const answerHTTP1 = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n" +
+	"Content-Length: 43\r\n\r\nThis port speaks gRPC, which needs HTTP/2.\n"
+
+// preface consumes the connection preface, and sends our SETTINGS after it. It returns 0 if it has not
+// arrived.
 func (c *conn) preface(b []byte) (int, *connError) {
 	if n := min(len(b), len(preface)); string(b[:n]) != preface[:n] {
 		if b[0] >= 'A' && b[0] <= 'Z' {
-			const text = "This port speaks gRPC, which needs HTTP/2.\n"
-			c.out = append(c.out, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n"+
-				"Content-Length: 43\r\n\r\n"+text...)
+			c.out = append(c.out, answerHTTP1...)
 		}
 		return 0, &connError{codeProtocol, "no HTTP/2 preface"}
 	}

@@ -60,9 +60,9 @@ func (c *conn) expire() (idle bool, _ *connError) {
 	return c.opts.Idle > 0 && len(c.streams) == 0 && !c.now.Before(c.idleSince.Add(c.opts.Idle)), nil
 }
 
-// setReadDeadline makes the next read return when something expires. The connection's deadline is only moved to be
-// earlier, and after it has passed, so that busy connections do not pay for moving it: a read that returns too early
-// is repeated.
+// setReadDeadline makes the next read return when something expires. The connection's deadline is only moved
+// to be earlier, and after it has passed, so that busy connections do not pay for moving it: a read that
+// returns too early is repeated.
 func (c *conn) setReadDeadline() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,8 +87,8 @@ func (c *conn) wake() {
 	}
 }
 
-// drain begins a graceful end: it announces it, and asks by a PING when the peer has read that. Streams that the
-// peer has opened until then are answered.
+// drain begins a graceful end: it announces it, and asks by a PING when the peer has read that. Streams that
+// the peer has opened until then are answered.
 func (c *conn) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

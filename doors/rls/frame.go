@@ -79,8 +79,8 @@ type frame struct {
 	payload     []byte
 }
 
-// parseFrame returns the first frame of b and its length in b, which is 0 if b does not contain it whole. A frame
-// that is too large fails as soon as its header is there.
+// parseFrame returns the first frame of b and its length in b, which is 0 if b does not contain it whole. A
+// frame that is too large fails as soon as its header is there.
 func parseFrame(b []byte) (f frame, n int, err *connError) {
 	if len(b) < frameHead {
 		return f, 0, nil

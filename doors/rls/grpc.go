@@ -31,7 +31,8 @@ const (
 	maxStatusBytes = 1 << 10 // of a text in grpc-message
 )
 
-// route decides which method a stream calls, by its headers. It returns an error for those that are not served.
+// route decides which method a stream calls, by its headers. It returns an error for those that are not
+// served.
 func (c *conn) route(s *stream) *status {
 	h := &c.headers
 	switch {
@@ -130,8 +131,9 @@ func errorStatus(err error) *status {
 	return &status{code: statusInternal, text: "internal error"}
 }
 
-// refusalCode returns the code for a reason. An invalid request is UNKNOWN, as errors of the reference implementation
-// are. An unknown domain is NOT_FOUND: it may be known tomorrow, so the argument itself is not invalid.
+// refusalCode returns the code for a reason. An invalid request is UNKNOWN, as errors of the reference
+// implementation are. An unknown domain is NOT_FOUND: it may be known tomorrow, so the argument itself is not
+// invalid.
 func refusalCode(r doors.Reason) int {
 	switch r {
 	case doors.Invalid:

@@ -28,8 +28,8 @@ var (
 	errPanic = errors.New("panic")
 )
 
-// A requestDecoder decodes RateLimitRequest messages and keeps their memory for the next one. The request's keys
-// and values refer to the message.
+// A requestDecoder decodes RateLimitRequest messages and keeps their memory for the next one. The request's
+// keys and values refer to the message.
 type requestDecoder struct {
 	request   doors.Request
 	entries   []doors.Entry // of all descriptors
@@ -38,8 +38,8 @@ type requestDecoder struct {
 	hits      [maxDescriptors]uint64
 }
 
-// decode fills d.request from a message. Unknown fields are skipped, and so are known ones of another wire type,
-// as by protobuf for Go.
+// decode fills d.request from a message. Unknown fields are skipped, and so are known ones of another wire
+// type, as by protobuf for Go.
 func (d *requestDecoder) decode(b []byte) error {
 	d.request.Domain, d.request.Hits = nil, 0
 	d.request.Descriptors = d.request.Descriptors[:0]

@@ -69,7 +69,8 @@ const (
 	valueList   = 6
 )
 
-// appendMetadata appends dynamic_metadata: a Struct that repeats the request and says what quotas would have denied.
+// appendMetadata appends dynamic_metadata: a Struct that repeats the request and says what quotas would have
+// denied.
 func appendMetadata(b []byte, request *doors.Request, response *doors.Response) []byte {
 	b, metadata := begin(b, 6)
 
@@ -196,14 +197,15 @@ func appendString[S []byte | string](b []byte, num protowire.Number, v S) []byte
 	return append(b, v...)
 }
 
-// begin appends the tag of an embedded message or a string, with room for a length of one byte. The content is what
-// is appended until end is called with the position that begin returns.
+// begin appends the tag of an embedded message or a string, with room for a length of one byte. The content
+// is what is appended until end is called with the position that begin returns.
 func begin(b []byte, num protowire.Number) ([]byte, int) {
 	b = append(protowire.AppendTag(b, num, protowire.BytesType), 0)
 	return b, len(b)
 }
 
-// end writes the length of what was appended since begin, and moves it if the length needs more than one byte.
+// end writes the length of what was appended since begin, and moves it if the length needs more than one
+// byte.
 func end(b []byte, at int) []byte {
 	size := len(b) - at
 	if size < 0x80 {

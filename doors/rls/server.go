@@ -15,23 +15,25 @@ var ErrShutdown = errors.New("rls: server is shut down")
 
 // Options configures a Server. All functions are called by several goroutines at the same time.
 type Options struct {
-	// Login returns the client that decides for a peer. A connection calls it once for each distinct value of the
-	// Authorization header, of which it remembers the last four, and again after a decision that failed with
-	// doors.Unauthenticated. Refused logins are not remembered.
+	// Login returns the client that decides for a peer. A connection calls it once for each distinct value of
+	// the Authorization header, of which it remembers the last four, and again after a decision that failed
+	// with doors.Unauthenticated. Refused logins are not remembered.
 	Login doors.Login
 	// Serving reports what grpc.health.v1 answers. Nil is always true.
 	Serving func() bool
-	// Waits reports whether decisions may wait. If so, each is made by a goroutine and a client of its own, up to
-	// 100 at a time on a connection; if not, by the connection's goroutine, one after another. Nil is always false.
+	// Waits reports whether decisions may wait. If so, each is made by a goroutine and a client of its own,
+	// up to 100 at a time on a connection; if not, by the connection's goroutine, one after another. Nil is
+	// always false.
 	Waits func() bool
-	// Headers has the names of response_headers_to_add: the limit, what remains of it, and the seconds until it is
-	// reset. They are omitted if the first is "".
+	// Headers has the names of response_headers_to_add: the limit, what remains of it, and the seconds until
+	// it is reset. They are omitted if the first is "".
 	Headers [3]string
 	// Metadata adds dynamic_metadata to responses.
 	Metadata bool
 	// Idle is how long a connection may have no open stream before it is closed. 0 is forever.
 	Idle time.Duration
-	// Now returns the time, which the deadlines of connections and the bounds per second use. Nil is time.Now.
+	// Now returns the time, which the deadlines of connections and the bounds per second use. Nil is
+	// time.Now.
 	Now func() time.Time
 	// Log is told of panics and of errors that are no refusals. Nil logs nothing.
 	Log func(format string, args ...any)
@@ -68,9 +70,9 @@ func New(opts *Options) *Server {
 	return s
 }
 
-// Serve serves a connection until it ends, and closes it. The common name is that of the peer's certificate, or "".
-// An error says that the peer broke the protocol, or that the connection failed; a peer that has just left, an idle
-// connection and one that was shut down return nil.
+// Serve serves a connection until it ends, and closes it. The common name is that of the peer's certificate,
+// or "". An error says that the peer broke the protocol, or that the connection failed; a peer that has just
+// left, an idle connection and one that was shut down return nil.
 func (s *Server) Serve(nc net.Conn, commonName string) error {
 	c := newConn(nc, commonName, &s.opts)
 	s.mu.Lock()
@@ -95,9 +97,9 @@ func (s *Server) remove(c *conn) {
 	}
 }
 
-// Shutdown announces the end on all connections, and returns when their streams are finished. When ctx is done it
-// closes the connections that are left and returns the context's error without waiting for their decisions. It may
-// be called once.
+// Shutdown announces the end on all connections, and returns when their streams are finished. When ctx is
+// done it closes the connections that are left and returns the context's error without waiting for their
+// decisions. It may be called once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

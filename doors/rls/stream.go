@@ -41,8 +41,8 @@ type stream struct {
 	unsent        []byte // what is left of it
 }
 
-// An ended is a stream that has ended lately. If it ended early, before the peer has sent all of it, the peer may
-// have sent more before it knew.
+// An ended is a stream that has ended lately. If it ended early, before the peer has sent all of it, the peer
+// may have sent more before it knew.
 type ended struct {
 	id    uint32
 	early bool
@@ -185,8 +185,8 @@ func (c *conn) abort(s *stream, code errorCode) *connError {
 	return c.resetStream(id, code)
 }
 
-// cancel ends a stream whose response nobody reads. A stream that decides stays until it has, so that as many as are
-// decided at a time remain bounded.
+// cancel ends a stream whose response nobody reads. A stream that decides stays until it has, so that as many
+// as are decided at a time remain bounded.
 func (c *conn) cancel(s *stream, early bool) {
 	if s.state == stateDeciding {
 		s.orphan = true

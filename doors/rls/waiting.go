@@ -15,12 +15,14 @@ func (c *conn) decideWaiting(s *stream) {
 		c.failure = cerr
 	}
 	c.flush()
-	if c.failure != nil || len(c.streams) == 0 && (c.phase == draining || c.leaving) || c.writeErr != nil || c.pending > 0 {
+	ended := len(c.streams) == 0 && (c.phase == draining || c.leaving)
+	if ended || c.failure != nil || c.writeErr != nil || c.pending > 0 {
 		c.wake() // the connection's goroutine ends it, or has a deadline to set
 	}
 }
 
-// decideUnlocked decides without mu. A panic of a decision ends the connection, whose state it cannot have touched.
+// decideUnlocked decides without mu. A panic of a decision ends the connection, whose state it cannot have
+// touched.
 func (c *conn) decideUnlocked(s *stream) (ses *session, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,0 +1,127 @@
+package rls
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/doors"
+)
+
+// A gate holds decisions: each says that it has begun, and waits to be let go.
+type gate struct{ begun, open chan struct{} }
+
+func newGate() *gate { return &gate{make(chan struct{}, 1000), make(chan struct{}, 1000)} }
+
+func (g *gate) decide(request *doors.Request, response *doors.Response) error {
+	g.begun <- struct{}{}
+	<-g.open
+	return allow(request, response)
+}
+
+// waitingPeer returns a peer whose decisions wait at a gate.
+func waitingPeer(t *testing.T) (*peer, *gate, *logins) {
+	g, l := newGate(), &logins{}
+	p := newPeer(t, Options{Login: l.login(g.decide), Waits: func() bool { return true }})
+	t.Cleanup(func() { close(g.open) })
+	return p, g, l
+}
+
+// TestWaitingDecisions has decisions that wait while others are asked and answered.
+func TestWaitingDecisions(t *testing.T) {
+	p, g, l := waitingPeer(t)
+	p.send(p.call(1, ask("d", "a")), p.call(3, ask("d", "a", "b")), p.call(5, ask("d", "a")))
+	for range 3 {
+		<-g.begun
+	}
+	p.expectAlive()
+	p.send(appendRSTStream(nil, 1, codeCancel), appendRSTStream(nil, 5, codeCancel))
+	p.expectAlive()
+	for range 3 {
+		g.open <- struct{}{}
+	}
+	_, statuses := codes(t, p.reply(3))
+	require.Len(t, statuses, 2)
+	require.LessOrEqual(t, l.opened, 3)
+	p.send(p.call(7, ask("d", "a")))
+	<-g.begun
+	g.open <- struct{}{}
+	p.reply(7)
+	require.LessOrEqual(t, l.opened, 3, "clients are used again")
+	p.conn.Close()
+	require.NoError(t, p.expectEnd())
+	require.Equal(t, l.opened, l.left)
+}
+
+// TestResetGainsNothing resets calls that wait for their decision: they count until they are decided.
+func TestResetGainsNothing(t *testing.T) {
+	p, g, l := waitingPeer(t)
+	id := uint32(1)
+	for range maxStreams {
+		p.send(p.call(id, ask("d", "a")), appendRSTStream(nil, id, codeCancel))
+		id += 2
+	}
+	for range maxStreams {
+		<-g.begun
+	}
+	for range 2 * maxFaults { // without a fault of the peer's
+		p.send(p.call(id, ask("d", "a")))
+		p.expectReset(id, codeRefusedStream)
+		id += 2
+	}
+	require.Equal(t, maxStreams, l.opened)
+	for range maxStreams + 1 {
+		g.open <- struct{}{}
+	}
+	for {
+		p.send(p.call(id, ask("d", "a")))
+		if f := p.next(); f.kind == frameRSTStream {
+			id += 2
+			continue
+		}
+		break
+	}
+}
+
+// TestShutdownWaits ends a connection while a decision waits.
+func TestShutdownWaits(t *testing.T) {
+	p, g, _ := waitingPeer(t)
+	p.send(p.call(1, ask("d", "a")))
+	<-g.begun
+	done := make(chan error)
+	go func() { done <- p.server.Shutdown(context.Background()) }()
+	p.nextOf(frameGoAway)
+	ping := p.nextOf(framePing)
+	p.send(makeFrame(framePing, flagAck, 0, ping.payload))
+	p.nextOf(frameGoAway)
+	g.open <- struct{}{}
+	p.reply(1)
+	require.NoError(t, <-done)
+}
+
+// TestIdleClientsAreBounded leaves as many clients as are kept.
+func TestIdleClientsAreBounded(t *testing.T) {
+	var p sessions
+	var l logins
+	login := l.login(allow)
+	add := func(authorization string) {
+		client, err := login(doors.Credentials{})
+		require.NoError(t, err)
+		for _, s := range p.release(&session{client: client, authorization: authorization}) {
+			s.client.Close()
+		}
+	}
+	for range 2 * maxIdle {
+		add("a")
+	}
+	require.Len(t, p.idle, maxIdle)
+	for _, a := range []string{"b", "c", "d"} {
+		add(a)
+	}
+	require.NotNil(t, p.acquire("a"))
+	add("e")
+	require.Nil(t, p.acquire("a"), "the fifth login")
+	require.NotNil(t, p.acquire("b"))
+	require.Len(t, p.idle, 3)
+}
