@@ -87,8 +87,7 @@ func rawPeer(t testing.TB, opts Options) *peer {
 		opts.Log = t.Logf
 	}
 	p.conn = newMemConn(p.clock)
-	p.enc = hpack.NewEncoder(&p.block)
-	p.dec = hpack.NewDecoder(4096, func(f hpack.HeaderField) { p.fields[f.Name] = f.Value })
+	p.enc, p.dec = newCodecs(p)
 	p.server = New(&opts)
 	go func() { p.done <- p.server.Serve(p.conn, "envoy.example") }()
 	t.Cleanup(func() {
@@ -96,6 +95,11 @@ func rawPeer(t testing.TB, opts Options) *peer {
 		<-p.done
 	})
 	return p
+}
+
+// newCodecs returns the encoder and the decoder of a peer's headers.
+func newCodecs(p *peer) (*hpack.Encoder, *hpack.Decoder) {
+	return hpack.NewEncoder(&p.block), hpack.NewDecoder(4096, func(f hpack.HeaderField) { p.fields[f.Name] = f.Value })
 }
 
 // newPeer starts a server for a connection, on which both sides have sent their SETTINGS.

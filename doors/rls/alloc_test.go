@@ -1,0 +1,115 @@
+package rls
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/doors"
+)
+
+// A scriptConn is a connection that a test reads for itself: it calls round with what it writes to buf.
+type scriptConn struct {
+	net.Conn
+	written int
+}
+
+func (c *scriptConn) Write(b []byte) (int, error) { c.written += len(b); return len(b), nil }
+
+func (*scriptConn) SetReadDeadline(time.Time) error { return nil }
+
+func (*scriptConn) SetWriteDeadline(time.Time) error { return nil }
+
+func (*scriptConn) Close() error { return nil }
+
+func (*scriptConn) RemoteAddr() net.Addr { return nil }
+
+// limited answers with a limit for each descriptor.
+func limited(request *doors.Request, response *doors.Response) error {
+	response.Code, response.Binding, response.Statuses = doors.OK, 0, response.Statuses[:0]
+	for range request.Descriptors {
+		response.Statuses = append(response.Statuses, doors.Status{
+			Code: doors.OK, HasLimit: true, Remaining: 17, ResetSeconds: 30, HasReset: true,
+			Limit: doors.Limit{Name: "requests", Requests: 100, Unit: doors.Minute},
+		})
+	}
+	return nil
+}
+
+// scripted returns a connection and a function that hands it a number of calls to handle in a round.
+func scripted(t testing.TB, conn net.Conn, opts Options) (c *conn, round func(calls int)) {
+	var l logins
+	opts.Login = l.login(limited)
+	p := &peer{t: t}
+	p.enc, p.dec = newCodecs(p)
+	c = newConn(conn, "", &New(&opts).opts)
+	c.now = c.opts.Now()
+	c.opened, c.idleSince, c.second = c.now, c.now, c.now
+	c.buf = make([]byte, maxReadBuffer)
+	id, frames := uint32(1), []byte(nil)
+	frames = append(frames, preface...)
+	frames = append(frames, settings(settingInitialWindow, maxWindow)...)
+	frames = append(frames, appendWindowUpdate(nil, 0, maxWindow-defaultWindow)...)
+	message := ask("d", "a", "b")
+	return c, func(calls int) {
+		for range calls {
+			block := p.encode(callFields...)
+			frames = appendFrame(frames, len(block), frameHeaders, flagEndHeaders, id)
+			frames = append(frames, block...)
+			frames = appendFrame(frames, prefixSize+len(message), frameData, flagEndStream, id)
+			frames = append(append(frames, 0, 0, 0, 0, byte(len(message))), message...)
+			id += 2
+		}
+		c.have += copy(c.buf[c.have:], frames)
+		frames = frames[:0]
+		require.NoError(t, c.setReadDeadline())
+		end, err := c.round(nil)
+		require.False(t, end)
+		require.NoError(t, err)
+		require.Zero(t, c.have)
+	}
+}
+
+// TestAllocations requires that calls of a peer whose headers do not change allocate nothing.
+func TestAllocations(t *testing.T) {
+	var conn scriptConn
+	opts := Options{Metadata: true, Headers: [3]string{"limit", "remaining", "reset"}}
+	_, round := scripted(t, &conn, opts)
+	round(0)
+	const calls, perRound = 100, 10
+	p := &peer{t: t}
+	p.enc, p.dec = newCodecs(p)
+	// What the test's own encoder allocates for as many calls.
+	own := testing.AllocsPerRun(calls, func() {
+		for range perRound {
+			p.encode(callFields...)
+		}
+	})
+	round(perRound)
+	before := conn.written
+	all := testing.AllocsPerRun(calls, func() { round(perRound) })
+	require.Less(t, all-own, 1.0, "%v of which %v are the test's", all, own)
+	require.Greater(t, conn.written-before, calls*perRound*100)
+
+	// The measure finds one allocation in a round.
+	all = testing.AllocsPerRun(calls, func() {
+		round(perRound)
+		escaped = new([64]byte)
+	})
+	require.GreaterOrEqual(t, all-own, 1.0)
+}
+
+var escaped *[64]byte
+
+// BenchmarkCalls has calls of two descriptors, 10 with one read.
+func BenchmarkCalls(b *testing.B) {
+	var conn scriptConn
+	_, round := scripted(b, &conn, Options{})
+	round(10)
+	b.ReportAllocs()
+	for b.Loop() {
+		round(10)
+	}
+}
