@@ -19,7 +19,8 @@ import (
 const (
 	maxStreams    = 100     // open at a time, those whose peer has left while they are decided included
 	streamWindow  = 1 << 17 // of DATA, more than a message
-	connWindow    = 1 << 18 // of DATA, which bounds the bodies held
+	connWindow    = 1 << 18 // of DATA
+	maxBodies     = 1 << 20 // bytes of requests that have not arrived whole
 	maxFaults     = 200     // streams in a second that are reset or malformed
 	maxControl    = 1000    // frames in a second that ask for nothing, beside one for each answer
 	minReadBuffer = 1 << 12
@@ -80,8 +81,8 @@ type conn struct {
 	lastID    uint32 // the highest that the peer has opened
 	recent    [32]ended
 	recentAt  int
-	window    int64 // for DATA of the peer
-	consumed  int64 // of the window, not yet returned
+	consumed  int64 // of the window for DATA of the peer, not yet returned
+	bodies    int   // bytes of requests that have not arrived whole
 	sendSize  int64 // the window for our DATA
 	peerSize  int64 // the initial window of a stream for our DATA
 	pending   int   // bytes of responses that wait for a window
@@ -104,7 +105,7 @@ type conn struct {
 func newConn(nc net.Conn, commonName string, opts *Options) *conn {
 	c := &conn{
 		opts: opts, nc: nc, buf: make([]byte, minReadBuffer),
-		window: connWindow, sendSize: defaultWindow, peerSize: defaultWindow,
+		sendSize: defaultWindow, peerSize: defaultWindow,
 		credentials: doors.Credentials{CommonName: commonName},
 	}
 	if addr := nc.RemoteAddr(); addr != nil {

@@ -48,7 +48,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestSlowFrame sends a frame byte by byte, which does not move its deadline, while a frame behind it has its own.
+// TestSlowFrame sends a frame byte by byte, which does not move its deadline, while a frame behind it has its
+// own.
 func TestSlowFrame(t *testing.T) {
 	p := newPeer(t, Options{})
 	ping := makeFrame(framePing, 0, 0, make([]byte, 8))

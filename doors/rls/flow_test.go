@@ -137,3 +137,32 @@ func TestWindowIsReturned(t *testing.T) {
 		require.GreaterOrEqual(t, window, int64(connWindow/2-len(body)))
 	}
 }
+
+// TestBodiesAreBounded sends requests that remain incomplete, more than the connection's window, and then the
+// rest.
+func TestBodiesAreBounded(t *testing.T) {
+	p := newPeer(t, Options{})
+	body := lengthPrefixed(appendString(ask("d", "a"), 100, make([]byte, 60_000)))
+	const part = maxFrame
+	id, kept := uint32(1), 0
+	for ; kept+part <= maxBodies; kept += part {
+		p.send(p.open(id), makeFrame(frameData, 0, id, body[:part]))
+		id += 2
+		if id == 2*50+1 {
+			kept += part
+			break // below the bound of streams
+		}
+	}
+	last := id - 2
+	for id = 1; kept+part <= maxBodies; kept += part {
+		p.send(makeFrame(frameData, 0, id, body[part:2*part]))
+		id += 2
+	}
+	p.send(makeFrame(frameData, 0, last, body[part:2*part]))
+	code, text := p.failure(last)
+	require.Equal(t, "8", code)
+	require.Equal(t, "too many incomplete requests", text)
+	p.expectReset(last, codeNo)
+	p.send(makeFrame(frameData, 0, 1, body[2*part:3*part]), makeFrame(frameData, flagEndStream, 1, body[3*part:]))
+	p.reply(1)
+}

@@ -86,8 +86,6 @@ func (c *conn) request(s *stream, body []byte) *connError {
 			s.body = append(s.body, body...) // the read buffer is reused
 		}
 		s.state, s.deadline = stateDeciding, time.Time{}
-		c.giveBack(s.held)
-		s.held = 0
 		c.workers.Add(1)
 		go c.decideWaiting(s)
 		return nil

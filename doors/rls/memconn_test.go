@@ -33,8 +33,8 @@ func (c *clock) advance(d time.Duration) {
 	c.conn.changed.Broadcast()
 }
 
-// A memConn is the server's end of a connection in memory. Its deadlines follow a clock, and its peer reads and
-// writes the buffers.
+// A memConn is the server's end of a connection in memory. Its deadlines follow a clock, and its peer reads
+// and writes the buffers.
 type memConn struct {
 	clock *clock
 
@@ -139,7 +139,8 @@ func (m *memConn) feed(b []byte) {
 	m.changed.Broadcast()
 }
 
-// take waits for n bytes of output and consumes them. It returns nil if the server has closed the connection before.
+// take waits for n bytes of output and consumes them. It returns nil if the server has closed the connection
+// before.
 func (m *memConn) take(n int) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -177,7 +177,8 @@ func TestResponse(t *testing.T) {
 	require.Equal(t, want, appendResponse(nil, request, response, opts))
 }
 
-// TestMetadata compares with what the reference implementation has: the same fields, under the same conditions.
+// TestMetadata compares with what the reference implementation has: the same fields, under the same
+// conditions.
 func TestMetadata(t *testing.T) {
 	long := make([]byte, 300)
 	for i := range long {

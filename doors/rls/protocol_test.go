@@ -99,17 +99,6 @@ func TestConnectionErrors(t *testing.T) {
 			return append(makeFrame(frameHeaders, 0, 3, zeros(maxFrame)),
 				bytes.Repeat(makeFrame(frameContinuation, 0, 3, zeros(maxFrame)), 2)...)
 		}, codeEnhanceYourCalm},
-		{"beyond the connection's window", func(p *peer) []byte {
-			var b []byte
-			for id := uint32(3); id < 3+2*5; id += 2 {
-				b = append(b, p.open(id)...)
-				b = append(b, makeFrame(frameData, 0, id, lengthPrefixed(zeros(maxMessage))[:maxFrame])...)
-				for range 3 {
-					b = append(b, makeFrame(frameData, 0, id, zeros(maxFrame))...)
-				}
-			}
-			return b
-		}, codeFlowControl},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

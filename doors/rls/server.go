@@ -46,7 +46,8 @@ type Server struct {
 	mu     sync.Mutex // protects the fields below; acquired before no other lock
 	conns  map[*conn]struct{}
 	closed bool
-	empty  chan struct{} // closed when closed is true and conns is empty
+	ended  bool
+	empty  chan struct{} // closed, and ended is true, when closed is true and conns is empty
 }
 
 // New returns a Server. It panics without a Login.
@@ -92,14 +93,20 @@ func (s *Server) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
-	if s.closed && len(s.conns) == 0 {
+	s.checkEnded()
+}
+
+// checkEnded requires that mu is held.
+func (s *Server) checkEnded() {
+	if s.closed && len(s.conns) == 0 && !s.ended {
+		s.ended = true
 		close(s.empty)
 	}
 }
 
 // Shutdown announces the end on all connections, and returns when their streams are finished. When ctx is
 // done it closes the connections that are left and returns the context's error without waiting for their
-// decisions. It may be called once.
+// decisions. It may be called again.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -107,9 +114,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for c := range s.conns {
 		conns = append(conns, c)
 	}
-	if len(conns) == 0 {
-		close(s.empty)
-	}
+	s.checkEnded()
 	s.mu.Unlock()
 
 	for _, c := range conns {

@@ -33,10 +33,10 @@ type stream struct {
 	deadline      time.Time // zero while the stream decides
 	contentLength int64     // -1 if it was not given
 	received      int64     // bytes of DATA, without padding
-	held          int64     // bytes of the connection's window that are returned at the end
 	window        int64     // for DATA of the peer
 	sendSize      int64     // the window for our DATA
 	body          []byte
+	counted       int    // bytes of body in conn.bodies
 	pending       []byte // the DATA of a response that waits for a window
 	unsent        []byte // what is left of it
 }
@@ -82,7 +82,7 @@ func (c *conn) end(s *stream, early bool) {
 		}
 	}
 	c.pending -= len(s.unsent)
-	c.giveBack(s.held)
+	c.bodies -= s.counted
 	c.remember(s.id, early)
 	if len(c.streams) == 0 {
 		c.idleSince = c.now
@@ -120,11 +120,12 @@ func (c *conn) recall(id uint32) (known, early bool) {
 	return false, false
 }
 
-// giveBack returns n bytes to the peer's window of the connection, with a frame for many of them.
+// giveBack returns n bytes to the peer's window of the connection, with a frame for many of them. All that
+// arrives is returned: if incomplete requests kept the window, as many as exhaust it would wait for each
+// other.
 func (c *conn) giveBack(n int64) {
 	if c.consumed += n; c.consumed >= connWindow/2 {
 		c.out = appendWindowUpdate(c.out, 0, uint32(c.consumed))
-		c.window += c.consumed
 		c.consumed = 0
 	}
 }
@@ -138,19 +139,15 @@ func (c *conn) data(f *frame) *connError {
 		return err
 	case f.stream == 0 || f.stream > c.lastID && c.phase != draining:
 		return &connError{codeProtocol, "DATA on an idle stream"}
-	case size > c.window:
-		return &connError{codeFlowControl, "DATA beyond the connection's window"}
 	}
-	c.window -= size
+	c.giveBack(size)
 	s := c.stream(f.stream)
 	if s == nil {
-		c.giveBack(size)
 		if _, early := c.recall(f.stream); early || f.stream > c.lastID {
 			return c.controlFrame()
 		}
 		return c.resetStream(f.stream, codeStreamClosed)
 	}
-	s.held += size
 	s.window -= size
 	s.received += int64(len(data))
 	last := f.flags&flagEndStream != 0
@@ -168,6 +165,11 @@ func (c *conn) data(f *frame) *connError {
 		s.halfClosed = last
 		return c.fail(s, st)
 	}
+	if !last && c.bodies+len(data) > maxBodies {
+		return c.fail(s, &status{code: statusResourceExhausted, text: "too many incomplete requests"})
+	}
+	c.bodies += len(data)
+	s.counted += len(data)
 	s.body = append(s.body, data...)
 	if last {
 		return c.endOfRequest(s, s.body)
@@ -225,6 +227,8 @@ func checkMessage(s *stream, flag byte, size uint32, arrived int) *status {
 // endOfRequest handles the end of a request, with all of its body.
 func (c *conn) endOfRequest(s *stream, body []byte) *connError {
 	s.halfClosed = true
+	c.bodies -= s.counted
+	s.counted = 0
 	if s.contentLength >= 0 && s.received != s.contentLength {
 		return c.abort(s, codeProtocol)
 	}
