@@ -52,10 +52,12 @@ func TestRLSFields(t *testing.T) {
 		Headers: [3]string{"x-limit", "x-remaining", "x-reset"}, Metadata: true,
 	}, func(r *doors.Request, response *doors.Response) error {
 		one := r.Descriptors[1]
-		seen = fmt.Sprintf("%s %d %s=%s %v %d", r.Domain, r.Hits, one.Entries[1].Key, one.Entries[1].Value, *one.Override, *one.Hits)
+		seen = fmt.Sprintf("%s %d %s=%s %v %d", r.Domain, r.Hits, one.Entries[1].Key, one.Entries[1].Value,
+			*one.Override, *one.Hits)
 		*response = doors.Response{Code: doors.OverLimit, Binding: 0, Statuses: []doors.Status{
 			{
-				Code: doors.OverLimit, HasLimit: true, Limit: doors.Limit{Name: "n", Requests: 5, Unit: doors.Week},
+				Code: doors.OverLimit, HasLimit: true,
+				Limit:     doors.Limit{Name: "n", Requests: 5, Unit: doors.Week},
 				Remaining: 3, ResetSeconds: 7, HasReset: true,
 			},
 			{Code: doors.OK, Remaining: math.MaxUint32, Quota: true, QuotaOver: true},
@@ -64,12 +66,15 @@ func TestRLSFields(t *testing.T) {
 	}, nil)
 	r := request("d", []string{"a", "1"}, []string{"b", "2", "c", "3"})
 	r.HitsAddend = 4
-	r.Descriptors[1].Limit = &rl.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 9, Unit: typev3.RateLimitUnit_DAY}
+	r.Descriptors[1].Limit = &rl.RateLimitDescriptor_RateLimitOverride{
+		RequestsPerUnit: 9, Unit: typev3.RateLimitUnit_DAY,
+	}
 	r.Descriptors[1].HitsAddend = wrapperspb.UInt64(6)
 	got, err := d.client(t).ShouldRateLimit(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, "d 4 c=3 {9 4} 6", seen)
-	text := got.DynamicMetadata.Fields["descriptors"].GetListValue().Values[1].GetStructValue().Fields["limit"].GetStringValue()
+	list := got.DynamicMetadata.Fields["descriptors"].GetListValue()
+	text := list.Values[1].GetStructValue().Fields["limit"].GetStringValue()
 	require.Equal(t, "requests_per_unit:9 unit:DAY", strings.ReplaceAll(text, "  ", " "))
 	meta, err := structpb.NewStruct(map[string]any{
 		"domain": "d", "hitsAddend": 4, "quotaModeEnabled": true, "quotaModeViolations": []any{1},
@@ -131,11 +136,12 @@ func TestRLSConcurrent(t *testing.T) {
 // TestRLSMoreCallsThanStreams has more calls at a time than a connection may have streams: the client waits.
 func TestRLSMoreCallsThanStreams(t *testing.T) {
 	begun, open := make(chan struct{}, 1000), make(chan struct{})
-	d := startDoor(t, rls.Options{Waits: func() bool { return true }}, func(r *doors.Request, response *doors.Response) error {
-		begun <- struct{}{}
-		<-open
-		return allowed(r, response)
-	}, nil)
+	d := startDoor(t, rls.Options{Waits: func() bool { return true }},
+		func(r *doors.Request, response *doors.Response) error {
+			begun <- struct{}{}
+			<-open
+			return allowed(r, response)
+		}, nil)
 	client := d.client(t)
 	var calls sync.WaitGroup
 	for range 250 {
@@ -188,7 +194,8 @@ func TestRLSErrors(t *testing.T) {
 	require.Equal(t, codes.Unavailable, call(request("d", []string{"a", strings.Repeat("x", 60_000)})).Code())
 }
 
-// TestRLSBigMessages sends and receives messages of several frames, more of them than the windows have room for.
+// TestRLSBigMessages sends and receives messages of several frames, more of them than the windows have room
+// for.
 func TestRLSBigMessages(t *testing.T) {
 	d := startDoor(t, rls.Options{Metadata: true}, allowed, nil)
 	client := d.client(t)
@@ -216,13 +223,14 @@ func TestRLSBigMessages(t *testing.T) {
 // TestRLSCancel has calls that are cancelled, or run out of time, while they are decided.
 func TestRLSCancel(t *testing.T) {
 	begun, open := make(chan struct{}), make(chan struct{})
-	d := startDoor(t, rls.Options{Waits: func() bool { return true }}, func(r *doors.Request, response *doors.Response) error {
-		if r.Hits == 1 {
-			begun <- struct{}{}
-			<-open
-		}
-		return allowed(r, response)
-	}, nil)
+	d := startDoor(t, rls.Options{Waits: func() bool { return true }},
+		func(r *doors.Request, response *doors.Response) error {
+			if r.Hits == 1 {
+				begun <- struct{}{}
+				<-open
+			}
+			return allowed(r, response)
+		}, nil)
 	client := d.client(t)
 	slow := request("d", []string{"a", "b"})
 	slow.HitsAddend = 1
@@ -276,7 +284,8 @@ func TestRLSShutdown(t *testing.T) {
 			for i := 0; ; i++ {
 				_, err := client.ShouldRateLimit(t.Context(), request("d", []string{"a", "b"}))
 				if err != nil { // no server listens any more
-					if !strings.Contains(err.Error(), "connect") && !strings.Contains(err.Error(), "rror reading") {
+					if !strings.Contains(err.Error(), "connect") && !strings.Contains(err.Error(),
+						"rror reading") {
 						t.Error(err)
 					}
 					return

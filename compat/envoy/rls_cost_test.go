@@ -23,13 +23,14 @@ import (
 	"github.com/zlimit/zlimit/doors/rls"
 )
 
-var cost = flag.Int("rls-cost", 0, "calls by which TestRLSCost compares processor times; 0: few, to try the measure")
+var cost = flag.Int("rls-cost", 0,
+	"calls by which TestRLSCost compares processor times; 0: few, to try the measure")
 
 // costServer names the server that TestRLSCostServer is to be, in a process of its own.
 const costServer = "ZLIMIT_RLS_COST_SERVER"
 
-// TestRLSCost logs the processor time of a call to doors/rls and to a server of grpc-go that decides the same, each a
-// process, called by grpc-go. It asserts nothing about speed.
+// TestRLSCost logs the processor time of a call to doors/rls and to a server of grpc-go that decides the
+// same, each a process, called by grpc-go. It asserts nothing about speed.
 func TestRLSCost(t *testing.T) {
 	calls := max(*cost, 1000)
 	for _, connections := range []int{1, 4} {

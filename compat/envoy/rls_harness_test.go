@@ -114,7 +114,8 @@ func (d *door) client(t testing.TB) pb.RateLimitServiceClient {
 func allowed(request *doors.Request, response *doors.Response) error {
 	response.Code, response.Binding, response.Statuses = doors.OK, -1, response.Statuses[:0]
 	for _, d := range request.Descriptors {
-		response.Statuses = append(response.Statuses, doors.Status{Code: doors.OK, Remaining: uint32(len(d.Entries))})
+		response.Statuses = append(response.Statuses,
+			doors.Status{Code: doors.OK, Remaining: uint32(len(d.Entries))})
 	}
 	return nil
 }

@@ -38,13 +38,13 @@ func limited(request *doors.Request, response *doors.Response) error {
 	return nil
 }
 
-// scripted returns a connection and a function that hands it a number of calls to handle in a round.
-func scripted(t testing.TB, conn net.Conn, opts Options) (c *conn, round func(calls int)) {
+// scripted returns a function that has a new connection handle a number of calls in a round.
+func scripted(t testing.TB, nc net.Conn, opts Options) (round func(calls int)) {
 	var l logins
 	opts.Login = l.login(limited)
 	p := &peer{t: t}
 	p.enc, p.dec = newCodecs(p)
-	c = newConn(conn, "", &New(&opts).opts)
+	c := newConn(nc, "", &New(&opts).opts)
 	c.now = c.opts.Now()
 	c.opened, c.idleSince, c.second = c.now, c.now, c.now
 	c.buf = make([]byte, maxReadBuffer)
@@ -52,8 +52,8 @@ func scripted(t testing.TB, conn net.Conn, opts Options) (c *conn, round func(ca
 	frames = append(frames, preface...)
 	frames = append(frames, settings(settingInitialWindow, maxWindow)...)
 	frames = append(frames, appendWindowUpdate(nil, 0, maxWindow-defaultWindow)...)
-	message, block := ask("d", "a", "b"), p.encode(callFields...)
-	return c, func(calls int) {
+	message, block := ask("a", "b"), p.encode(callFields...)
+	return func(calls int) {
 		for range calls {
 			if id == 3 {
 				block = p.encode(callFields...) // indexes only, from now on
@@ -78,7 +78,7 @@ func scripted(t testing.TB, conn net.Conn, opts Options) (c *conn, round func(ca
 func TestAllocations(t *testing.T) {
 	var conn scriptConn
 	opts := Options{Metadata: true, Headers: [3]string{"limit", "remaining", "reset"}}
-	_, round := scripted(t, &conn, opts)
+	round := scripted(t, &conn, opts)
 	round(0)
 	const calls, perRound = 100, 10
 	round(perRound)
@@ -98,7 +98,7 @@ var escaped *[64]byte
 // BenchmarkCalls has calls of two descriptors, 10 with one read.
 func BenchmarkCalls(b *testing.B) {
 	var conn scriptConn
-	_, round := scripted(b, &conn, Options{})
+	round := scripted(b, &conn, Options{})
 	round(10)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -13,11 +13,11 @@ import (
 
 func TestCall(t *testing.T) {
 	p := newPeer(t, Options{})
-	p.send(p.call(1, ask("d", "a", "b")))
+	p.send(p.call(1, ask("a", "b")))
 	overall, statuses := codes(t, p.reply(1))
 	require.Equal(t, uint64(1), overall)
 	require.Equal(t, []uint64{1, 1}, statuses)
-	p.send(p.call(3, ask("d", "a")), p.call(5, ask("d", "a", "b", "c")))
+	p.send(p.call(3, ask("a")), p.call(5, ask("a", "b", "c")))
 	_, statuses = codes(t, p.reply(3))
 	require.Len(t, statuses, 1)
 	_, statuses = codes(t, p.reply(5))
@@ -28,10 +28,11 @@ func TestCall(t *testing.T) {
 func TestCallInPieces(t *testing.T) {
 	p := newPeer(t, Options{})
 	block := p.encode(callFields...)
-	frames := makeFrame(frameHeaders, flagPadded|flagPriority, 1, append([]byte{3, 0, 0, 0, 0, 16}, append(block[:5:5], 0, 0, 0)...))
+	frames := makeFrame(frameHeaders, flagPadded|flagPriority, 1,
+		append([]byte{3, 0, 0, 0, 0, 16}, append(block[:5:5], 0, 0, 0)...))
 	frames = append(frames, makeFrame(frameContinuation, 0, 1, block[5:9])...)
 	frames = append(frames, makeFrame(frameContinuation, flagEndHeaders, 1, block[9:])...)
-	for _, b := range lengthPrefixed(ask("d", "a")) {
+	for _, b := range lengthPrefixed(ask("a")) {
 		frames = append(frames, makeFrame(frameData, flagPadded, 1, []byte{2, b, 0, 0})...)
 	}
 	frames = append(frames, makeFrame(frameData, flagEndStream, 1, nil)...)
@@ -64,7 +65,7 @@ func TestHealth(t *testing.T) {
 
 // TestCallErrors calls in wrong ways that end the stream only.
 func TestCallErrors(t *testing.T) {
-	message := lengthPrefixed(ask("d", "a"))
+	message := lengthPrefixed(ask("a"))
 	long := strings.Repeat("0", 6000) // of five bits each
 	tests := []struct {
 		name   string
@@ -91,7 +92,7 @@ func TestCallErrors(t *testing.T) {
 		{"compressed", []string{"grpc-encoding", "gzip"}, []byte{1, 0, 0, 0, 0}, "200", "12", "compressed"},
 		{"compressed by none", nil, []byte{1, 0, 0, 0, 0}, "200", "13", "without grpc-encoding"},
 		{"protobuf", nil, lengthPrefixed([]byte{0x0a, 9}), "200", "13", "malformed"},
-		{"health protobuf", []string{":path", pathHealth}, lengthPrefixed([]byte{0x0a, 9}), "200", "13", "malf"},
+		{"health", []string{":path", pathHealth}, lengthPrefixed([]byte{0x0a, 9}), "200", "13", "malformed"},
 		{"UTF-8", nil, lengthPrefixed([]byte{0x0a, 1, 0xff}), "200", "13", "UTF-8"},
 	}
 	for _, tt := range tests {
@@ -115,7 +116,7 @@ func TestCallErrors(t *testing.T) {
 				if p.conn.size() > 0 {
 					p.expectReset(1, codeNo)
 				}
-				p.send(p.call(3, ask("d", "a")))
+				p.send(p.call(3, ask("a")))
 				p.reply(3)
 			})
 		}
@@ -127,11 +128,11 @@ func TestCompressionStateSurvives(t *testing.T) {
 	p := newPeer(t, Options{})
 	p.send(p.open(1, "content-length", "x", "a", "1")) // malformed
 	p.expectReset(1, codeProtocol)
-	p.send(p.call(3, ask("d", "k"), ":path", "/other", "b", "2"))
+	p.send(p.call(3, ask("k"), ":path", "/other", "b", "2"))
 	code, _ := p.failure(3)
 	require.Equal(t, "12", code)
 	p.expectReset(3, codeNo)
-	p.send(p.call(5, ask("d", "k"), "a", "1", "b", "2"))
+	p.send(p.call(5, ask("k"), "a", "1", "b", "2"))
 	p.reply(5)
 }
 
@@ -140,19 +141,26 @@ func TestRefusals(t *testing.T) {
 		err        error
 		code, text string
 	}{
-		{&doors.Refusal{Reason: doors.Invalid, Text: "rate limit domain must not be empty"}, "2", "rate limit domain must not be empty"},
+		{
+			&doors.Refusal{Reason: doors.Invalid, Text: "rate limit domain must not be empty"}, "2",
+			"rate limit domain must not be empty",
+		},
 		{&doors.Refusal{Reason: doors.Forbidden, Text: "no"}, "7", "no"},
 		{&doors.Refusal{Reason: doors.UnknownDomain, Text: "no"}, "5", "no"},
 		{&doors.Refusal{Reason: doors.Unavailable, Text: "no"}, "14", "no"},
 		{&doors.Refusal{Reason: doors.Unauthenticated, Text: "no"}, "16", "no"},
 		{&doors.Refusal{Reason: 200, Text: "no"}, "13", "no"},
-		{&doors.Refusal{Reason: doors.Invalid, Text: strings.Repeat("%", 5000)}, "2", strings.Repeat("%25", maxStatusBytes)},
+		{
+			&doors.Refusal{Reason: doors.Invalid, Text: strings.Repeat("%", 5000)}, "2",
+			strings.Repeat("%25", maxStatusBytes),
+		},
 		{errors.New("secret"), "13", "internal error"},
 	}
 	for _, tt := range tests {
 		var l logins
-		p := newPeer(t, Options{Login: l.login(func(*doors.Request, *doors.Response) error { return tt.err })})
-		p.send(p.call(1, ask("d", "a")), p.call(3, ask("d", "a")))
+		p := newPeer(t,
+			Options{Login: l.login(func(*doors.Request, *doors.Response) error { return tt.err })})
+		p.send(p.call(1, ask("a")), p.call(3, ask("a")))
 		for _, id := range []uint32{1, 3} {
 			code, text := p.failure(id)
 			require.Equal(t, tt.code, code)
@@ -177,7 +185,7 @@ func TestLogins(t *testing.T) {
 	}})
 	id := uint32(1)
 	call := func(authorization string) {
-		p.send(p.call(id, ask("d", "a"), "authorization", authorization))
+		p.send(p.call(id, ask("a"), "authorization", authorization))
 		p.reply(id)
 		id += 2
 	}
@@ -189,7 +197,7 @@ func TestLogins(t *testing.T) {
 		{Authorization: "a", CommonName: "envoy.example", Addr: "192.0.2.1:4711"},
 		{Authorization: "b", CommonName: "envoy.example", Addr: "192.0.2.1:4711"},
 	}, l.seen)
-	p.send(p.call(id, ask("d", "a"), "authorization", "wrong"))
+	p.send(p.call(id, ask("a"), "authorization", "wrong"))
 	code, text := p.failure(id)
 	require.Equal(t, "16", code)
 	require.Equal(t, "WRONGPASS", text)
@@ -219,7 +227,7 @@ func TestPanic(t *testing.T) {
 			Waits: func() bool { return waits },
 			Log:   func(format string, args ...any) { log = append(log, format) },
 		})
-		p.send(p.call(1, ask("d", "a")))
+		p.send(p.call(1, ask("a")))
 		err := p.expectEnd()
 		if !waits {
 			require.Error(t, err)

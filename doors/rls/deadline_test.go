@@ -75,7 +75,7 @@ func TestBusyConnectionsExpire(t *testing.T) {
 	id := uint32(3)
 	for range 9 {
 		p.clock.advance(streamTimeout / 10)
-		p.send(p.call(id, ask("d", "a")))
+		p.send(p.call(id, ask("a")))
 		p.reply(id)
 		id += 2
 	}
@@ -92,7 +92,7 @@ func TestBusyConnectionsExpire(t *testing.T) {
 
 func TestBlockedResponseExpires(t *testing.T) {
 	p := newPeer(t, Options{})
-	p.send(settings(settingInitialWindow, 0), p.call(1, ask("d", "a")))
+	p.send(settings(settingInitialWindow, 0), p.call(1, ask("a")))
 	p.nextOf(frameHeaders)
 	p.conn.settle()
 	p.clock.advance(streamTimeout)
@@ -115,7 +115,7 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 	p.conn.room = 1
 	p.conn.mu.Unlock()
 	for id := uint32(1); id < 20_000; id += 2 {
-		p.send(p.call(id, ask("d", "a")))
+		p.send(p.call(id, ask("a")))
 	}
 	p.conn.mu.Lock()
 	for len(p.conn.out) == 0 || p.conn.reading { // until a write waits
@@ -145,12 +145,13 @@ func TestShutdown(t *testing.T) {
 	goAway(maxStreamID)
 	ping := p.next()
 	require.Equal(t, byte(framePing), ping.kind)
-	p.send(p.call(3, ask("d", "a")))
+	p.send(p.call(3, ask("a")))
 	p.reply(3)
 	p.send(makeFrame(framePing, flagAck, 0, ping.payload))
 	goAway(3)
-	p.send(p.call(5, ask("d", "a"), "new", "field"), appendWindowUpdate(nil, 5, 1), appendRSTStream(nil, 5, codeCancel))
-	p.send(makeFrame(frameData, flagEndStream, 1, lengthPrefixed(ask("d", "a"))))
+	p.send(p.call(5, ask("a"), "new", "field"), appendWindowUpdate(nil, 5, 1),
+		appendRSTStream(nil, 5, codeCancel))
+	p.send(makeFrame(frameData, flagEndStream, 1, lengthPrefixed(ask("a"))))
 	p.reply(1)
 	require.NoError(t, p.expectEnd())
 	require.NoError(t, <-done)
@@ -198,12 +199,12 @@ func TestShutdownGivesUp(t *testing.T) {
 func TestPeerLeaves(t *testing.T) {
 	p := newPeer(t, Options{})
 	p.send(p.open(1), makeFrame(frameGoAway, 0, 0, make([]byte, 8)))
-	p.send(makeFrame(frameData, flagEndStream, 1, lengthPrefixed(ask("d", "a"))))
+	p.send(makeFrame(frameData, flagEndStream, 1, lengthPrefixed(ask("a"))))
 	p.reply(1)
 	require.NoError(t, p.expectEnd())
 
 	p = newPeer(t, Options{})
-	p.send(p.call(1, ask("d", "a")))
+	p.send(p.call(1, ask("a")))
 	p.conn.mu.Lock()
 	p.conn.eof = true
 	p.conn.mu.Unlock()

@@ -2,6 +2,7 @@ package rls
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func TestResponseWaitsForWindows(t *testing.T) {
 	p := newPeer(t, Options{Login: l.login(large(100))})
 	p.send(settings(settingInitialWindow, 10))
 	p.nextOf(frameSettings)
-	p.send(p.call(1, ask("d", "a")), p.call(3, ask("d", "a")))
+	p.send(p.call(1, ask("a")), p.call(3, ask("a")))
 	p.nextOf(frameHeaders)
 	f := p.next()
 	require.Len(t, f.payload, 10)
@@ -61,7 +62,7 @@ func TestResponseWaitsForWindows(t *testing.T) {
 func TestConnectionWindow(t *testing.T) {
 	var l logins
 	p := newPeer(t, Options{Login: l.login(large(50_000))})
-	p.send(p.call(1, ask("d", "a")), p.call(3, ask("d", "a")))
+	p.send(p.call(1, ask("a")), p.call(3, ask("a")))
 	require.Len(t, p.reply(1), 50_000+16)
 	p.nextOf(frameHeaders)
 	got := 0
@@ -90,14 +91,14 @@ func TestPendingIsBounded(t *testing.T) {
 	p.nextOf(frameSettings)
 	id := uint32(1)
 	for range maxPending / (size + 16 + prefixSize) {
-		p.send(p.call(id, ask("d", "a")))
+		p.send(p.call(id, ask("a")))
 		p.nextOf(frameHeaders)
 		id += 2
 	}
-	p.send(p.call(id, ask("d", "a")))
+	p.send(p.call(id, ask("a")))
 	p.nextOf(frameHeaders)
 	p.expectReset(id, codeEnhanceYourCalm)
-	p.send(appendRSTStream(nil, 1, codeCancel), p.call(id+2, ask("d", "a")))
+	p.send(appendRSTStream(nil, 1, codeCancel), p.call(id+2, ask("a")))
 	require.Equal(t, id+2, p.nextOf(frameHeaders).stream)
 	p.expectAlive()
 	// The windows open byte by byte.
@@ -110,7 +111,7 @@ func TestPendingIsBounded(t *testing.T) {
 // TestWindowIsReturned sends much more than the connection's window, and counts what is returned.
 func TestWindowIsReturned(t *testing.T) {
 	p := newPeer(t, Options{})
-	message := appendString(ask("d", "a"), 100, make([]byte, 60_000))
+	message := appendString(ask("a"), 100, make([]byte, 60_000))
 	body := lengthPrefixed(message)
 	window := int64(connWindow)
 	for id := uint32(1); id < 2*50; id += 2 {
@@ -128,7 +129,7 @@ func TestWindowIsReturned(t *testing.T) {
 		for {
 			f := p.next()
 			if f.kind == frameWindowUpdate {
-				window += int64(f.payload[0])<<24 | int64(f.payload[1])<<16 | int64(f.payload[2])<<8 | int64(f.payload[3])
+				window += int64(binary.BigEndian.Uint32(f.payload))
 			}
 			if f.flags&flagEndStream != 0 && f.kind == frameHeaders {
 				break
@@ -142,7 +143,7 @@ func TestWindowIsReturned(t *testing.T) {
 // rest.
 func TestBodiesAreBounded(t *testing.T) {
 	p := newPeer(t, Options{})
-	body := lengthPrefixed(appendString(ask("d", "a"), 100, make([]byte, 60_000)))
+	body := lengthPrefixed(appendString(ask("a"), 100, make([]byte, 60_000)))
 	const part = maxFrame
 	id, kept := uint32(1), 0
 	for ; kept+part <= maxBodies; kept += part {
@@ -163,6 +164,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	require.Equal(t, "8", code)
 	require.Equal(t, "too many incomplete requests", text)
 	p.expectReset(last, codeNo)
-	p.send(makeFrame(frameData, 0, 1, body[2*part:3*part]), makeFrame(frameData, flagEndStream, 1, body[3*part:]))
+	p.send(makeFrame(frameData, 0, 1, body[2*part:3*part]),
+		makeFrame(frameData, flagEndStream, 1, body[3*part:]))
 	p.reply(1)
 }

@@ -38,7 +38,8 @@ func join(parts ...[]byte) []byte {
 func TestDecode(t *testing.T) {
 	entry := func(key, value string) []byte { return message(1, text(1, key), text(2, value)) }
 	one, hits, large := uint64(1), uint64(0), uint64(1<<40)
-	unknown := join(number(77, 5), text(78, "x"), []byte{0xfb, 0x04, 0x08, 0x01, 0xfc, 0x04}) // a group at last
+	unknown := join(number(77, 5), text(78, "x"),
+		[]byte{0xfb, 0x04, 0x08, 0x01, 0xfc, 0x04}) // a group at last
 	tests := []struct {
 		name    string
 		message []byte
@@ -48,10 +49,16 @@ func TestDecode(t *testing.T) {
 		{"all", join(
 			text(1, "d"),
 			message(2, entry("a", "1"), entry("b", "")),
-			message(2, entry("c", "3"), message(2, number(1, 10), number(2, 2)), message(3, number(1, 1<<40))),
+			message(2, entry("c", "3"), message(2, number(1, 10), number(2, 2)),
+				message(3, number(1, 1<<40))),
 			message(2, message(3)), number(3, 7),
 		), doors.Request{Domain: []byte("d"), Hits: 7, Descriptors: []doors.Descriptor{
-			{Entries: []doors.Entry{{Key: []byte("a"), Value: []byte("1")}, {Key: []byte("b"), Value: []byte{}}}},
+			{
+				Entries: []doors.Entry{
+					{Key: []byte("a"), Value: []byte("1")},
+					{Key: []byte("b"), Value: []byte{}},
+				},
+			},
 			{
 				Entries:  []doors.Entry{{Key: []byte("c"), Value: []byte("3")}},
 				Override: &doors.Override{Requests: 10, Unit: doors.Minute}, Hits: &large,
@@ -59,7 +66,8 @@ func TestDecode(t *testing.T) {
 			{Entries: []doors.Entry{}, Hits: &hits},
 		}}},
 		{"unknown fields", join(
-			unknown, message(2, unknown, message(1, unknown, text(1, "k")), message(2, unknown, text(1, "no varint")),
+			unknown, message(2, unknown, message(1, unknown, text(1, "k")),
+				message(2, unknown, text(1, "no varint")),
 				message(3, unknown, number(1, 1))), number(1, 5), text(3, "no varint"),
 		), doors.Request{Descriptors: []doors.Descriptor{
 			{Entries: []doors.Entry{{Key: []byte("k")}}, Override: &doors.Override{}, Hits: &one},
@@ -69,10 +77,14 @@ func TestDecode(t *testing.T) {
 			message(2, message(2, number(1, 5)), message(2, number(2, 7)), message(2, number(3, 1)),
 				message(3, number(1, 9)), message(3)),
 		), doors.Request{Domain: []byte("d"), Hits: 2, Descriptors: []doors.Descriptor{
-			{Entries: []doors.Entry{}, Override: &doors.Override{Requests: 5, Unit: doors.Week}, Hits: ref(9)},
+			{
+				Entries: []doors.Entry{}, Override: &doors.Override{Requests: 5, Unit: doors.Week},
+				Hits: ref(9),
+			},
 		}}},
-		{"an unknown unit", message(2, message(2, number(2, 1<<8|1)), number(4, 0)),
-			doors.Request{Descriptors: []doors.Descriptor{{Entries: []doors.Entry{}, Override: &doors.Override{}}}}},
+		{"an unknown unit", message(2, message(2, number(2, 1<<8|1)), number(4, 0)), doors.Request{
+			Descriptors: []doors.Descriptor{{Entries: []doors.Entry{}, Override: &doors.Override{}}},
+		}},
 	}
 	var d requestDecoder
 	for range 2 { // the memory is used again
@@ -161,7 +173,8 @@ func TestResponse(t *testing.T) {
 	want := join(
 		number(1, 2),
 		message(2, number(1, 1), number(3, 1<<32-1)),
-		message(2, number(1, 2), message(2, number(1, 300), number(2, 3), text(3, "n")), message(4, number(1, 60))),
+		message(2, number(1, 2), message(2, number(1, 300), number(2, 3), text(3, "n")),
+			message(4, number(1, 60))),
 		message(2, number(1, 1), message(2), number(3, 1)),
 		message(2, number(1, 1), message(2), message(4)),
 		message(2, number(1, 1)),
@@ -201,7 +214,8 @@ func TestMetadata(t *testing.T) {
 		"domain": "d", "hitsAddend": 3, "quotaModeEnabled": true, "quotaModeViolations": []any{1, 3},
 		"descriptors": []any{
 			map[string]any{
-				"entries": []any{"a=1", "b=" + string(long)}, "limit": "requests_per_unit:5 unit:WEEK", "hitsAddend": 0,
+				"entries": []any{"a=1", "b=" + string(long)}, "limit": "requests_per_unit:5 unit:WEEK",
+				"hitsAddend": 0,
 			},
 			map[string]any{"entries": none, "limit": "unit:SECOND"},
 			map[string]any{"entries": none, "limit": "requests_per_unit:1"},

@@ -3,7 +3,6 @@ package rls
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -99,7 +98,8 @@ func rawPeer(t testing.TB, opts Options) *peer {
 
 // newCodecs returns the encoder and the decoder of a peer's headers.
 func newCodecs(p *peer) (*hpack.Encoder, *hpack.Decoder) {
-	return hpack.NewEncoder(&p.block), hpack.NewDecoder(4096, func(f hpack.HeaderField) { p.fields[f.Name] = f.Value })
+	return hpack.NewEncoder(&p.block), hpack.NewDecoder(4096,
+		func(f hpack.HeaderField) { p.fields[f.Name] = f.Value })
 }
 
 // newPeer starts a server for a connection, on which both sides have sent their SETTINGS.
@@ -165,12 +165,13 @@ func lengthPrefixed(message []byte) []byte {
 
 // call returns the frames of a call.
 func (p *peer) call(stream uint32, message []byte, fields ...string) []byte {
-	return append(p.open(stream, fields...), makeFrame(frameData, flagEndStream, stream, lengthPrefixed(message))...)
+	return append(p.open(stream, fields...),
+		makeFrame(frameData, flagEndStream, stream, lengthPrefixed(message))...)
 }
 
 // ask returns a RateLimitRequest with a descriptor for each key.
-func ask(domain string, keys ...string) []byte {
-	b := appendString(nil, 1, domain)
+func ask(keys ...string) []byte {
+	b := appendString(nil, 1, "domain")
 	for _, key := range keys {
 		entry := appendString(appendString(nil, 1, key), 2, "v")
 		b = appendString(b, 2, appendString(nil, 1, entry))
@@ -301,6 +302,6 @@ func codes(t testing.TB, b []byte) (overall uint64, statuses []uint64) {
 // codeOf returns the code of the GOAWAY that an error stands for.
 func codeOf(t testing.TB, err error) errorCode {
 	var cerr *connError
-	require.True(t, errors.As(err, &cerr), "%v", err)
+	require.ErrorAs(t, err, &cerr)
 	return cerr.code
 }

@@ -24,10 +24,16 @@ func TestConnectionErrors(t *testing.T) {
 		send func(p *peer) []byte
 		code errorCode
 	}{
-		{"frame too large", func(*peer) []byte { return makeFrame(frameData, 0, 1, zeros(maxFrame+1)) }, codeFrameSize},
-		{"unknown frame too large", func(*peer) []byte { return makeFrame(77, 0, 0, zeros(maxFrame+1)) }, codeFrameSize},
+		{"frame too large", func(*peer) []byte {
+			return makeFrame(frameData, 0, 1, zeros(maxFrame+1))
+		}, codeFrameSize},
+		{"unknown frame too large", func(*peer) []byte {
+			return makeFrame(77, 0, 0, zeros(maxFrame+1))
+		}, codeFrameSize},
 		{"DATA on stream 0", func(*peer) []byte { return makeFrame(frameData, 0, 0, nil) }, codeProtocol},
-		{"DATA on an idle stream", func(*peer) []byte { return makeFrame(frameData, 0, 9, nil) }, codeProtocol},
+		{"DATA on an idle stream", func(*peer) []byte {
+			return makeFrame(frameData, 0, 9, nil)
+		}, codeProtocol},
 		{"DATA without padding's length", func(p *peer) []byte {
 			return append(p.open(3), makeFrame(frameData, flagPadded, 3, nil)...)
 		}, codeFrameSize},
@@ -38,7 +44,9 @@ func TestConnectionErrors(t *testing.T) {
 			return makeFrame(frameHeaders, flagEndHeaders, 0, p.encode(callFields...))
 		}, codeProtocol},
 		{"HEADERS on an even stream", func(p *peer) []byte { return p.open(2) }, codeProtocol},
-		{"HEADERS on an earlier stream", func(p *peer) []byte { return append(p.open(9), p.open(7)...) }, codeProtocol},
+		{"HEADERS on an earlier stream", func(p *peer) []byte {
+			return append(p.open(9), p.open(7)...)
+		}, codeProtocol},
 		{"HEADERS on a closed stream", func(p *peer) []byte { return p.open(1) }, codeStreamClosed},
 		{"HEADERS of padding only", func(*peer) []byte {
 			return makeFrame(frameHeaders, flagPadded|flagEndHeaders, 3, []byte{9, 0})
@@ -52,39 +60,79 @@ func TestConnectionErrors(t *testing.T) {
 		{"HPACK index", func(*peer) []byte {
 			return makeFrame(frameHeaders, flagEndHeaders, 3, []byte{0xff, 0x80, 0x01})
 		}, codeCompression},
-		{"HPACK cut", func(*peer) []byte { return makeFrame(frameHeaders, flagEndHeaders, 3, []byte{0x40, 5, 'a'}) }, codeCompression},
+		{"HPACK cut", func(*peer) []byte {
+			return makeFrame(frameHeaders, flagEndHeaders, 3, []byte{0x40, 5, 'a'})
+		}, codeCompression},
 		{"HPACK table size", func(*peer) []byte {
 			return makeFrame(frameHeaders, flagEndHeaders, 3, []byte{0x3f, 0xe2, 0x1f}) // 4097
 		}, codeCompression},
 		{"HPACK string", func(*peer) []byte {
-			return makeFrame(frameHeaders, flagEndHeaders, 3, append([]byte{0x40, 1, 'a', 0x7f, 0x82, 0x7f}, zeros(maxHeaderList)[:9]...))
+			return makeFrame(frameHeaders, flagEndHeaders, 3,
+				append([]byte{0x40, 1, 'a', 0x7f, 0x82, 0x7f}, zeros(maxHeaderList)[:9]...))
 		}, codeCompression},
-		{"PRIORITY on stream 0", func(*peer) []byte { return makeFrame(framePriority, 0, 0, zeros(5)) }, codeProtocol},
-		{"RST_STREAM on stream 0", func(*peer) []byte { return makeFrame(frameRSTStream, 0, 0, zeros(4)) }, codeProtocol},
-		{"RST_STREAM on an idle stream", func(*peer) []byte { return makeFrame(frameRSTStream, 0, 9, zeros(4)) }, codeProtocol},
-		{"RST_STREAM's size", func(*peer) []byte { return makeFrame(frameRSTStream, 0, 1, zeros(5)) }, codeFrameSize},
-		{"SETTINGS on a stream", func(*peer) []byte { return makeFrame(frameSettings, 0, 1, nil) }, codeProtocol},
-		{"SETTINGS' size", func(*peer) []byte { return makeFrame(frameSettings, 0, 0, zeros(5)) }, codeFrameSize},
-		{"SETTINGS' acknowledgment", func(*peer) []byte { return makeFrame(frameSettings, flagAck, 0, zeros(6)) }, codeFrameSize},
+		{"PRIORITY on stream 0", func(*peer) []byte {
+			return makeFrame(framePriority, 0, 0, zeros(5))
+		}, codeProtocol},
+		{"RST_STREAM on stream 0", func(*peer) []byte {
+			return makeFrame(frameRSTStream, 0, 0, zeros(4))
+		}, codeProtocol},
+		{"RST_STREAM on an idle stream", func(*peer) []byte {
+			return makeFrame(frameRSTStream, 0, 9, zeros(4))
+		}, codeProtocol},
+		{"RST_STREAM's size", func(*peer) []byte {
+			return makeFrame(frameRSTStream, 0, 1, zeros(5))
+		}, codeFrameSize},
+		{"SETTINGS on a stream", func(*peer) []byte {
+			return makeFrame(frameSettings, 0, 1, nil)
+		}, codeProtocol},
+		{"SETTINGS' size", func(*peer) []byte {
+			return makeFrame(frameSettings, 0, 0, zeros(5))
+		}, codeFrameSize},
+		{"SETTINGS' acknowledgment", func(*peer) []byte {
+			return makeFrame(frameSettings, flagAck, 0, zeros(6))
+		}, codeFrameSize},
 		{"ENABLE_PUSH", func(*peer) []byte { return settings(settingEnablePush, 2) }, codeProtocol},
-		{"INITIAL_WINDOW_SIZE", func(*peer) []byte { return settings(settingInitialWindow, 1<<31) }, codeFlowControl},
+		{"INITIAL_WINDOW_SIZE", func(*peer) []byte {
+			return settings(settingInitialWindow, 1<<31)
+		}, codeFlowControl},
 		{"INITIAL_WINDOW_SIZE of open streams", func(p *peer) []byte {
 			return bytes.Join([][]byte{
-				p.open(3), appendWindowUpdate(nil, 3, maxWindow-defaultWindow), settings(settingInitialWindow, defaultWindow+1),
+				p.open(3), appendWindowUpdate(nil, 3, maxWindow-defaultWindow), settings(settingInitialWindow,
+					defaultWindow+1),
 			}, nil)
 		}, codeFlowControl},
-		{"MAX_FRAME_SIZE too small", func(*peer) []byte { return settings(settingMaxFrameSize, 1<<14-1) }, codeProtocol},
-		{"MAX_FRAME_SIZE too large", func(*peer) []byte { return settings(settingMaxFrameSize, 1<<24) }, codeProtocol},
-		{"PUSH_PROMISE", func(*peer) []byte { return makeFrame(framePushPromise, 0, 1, zeros(4)) }, codeProtocol},
-		{"PING on a stream", func(*peer) []byte { return makeFrame(framePing, 0, 1, zeros(8)) }, codeProtocol},
+		{"MAX_FRAME_SIZE too small", func(*peer) []byte {
+			return settings(settingMaxFrameSize, 1<<14-1)
+		}, codeProtocol},
+		{"MAX_FRAME_SIZE too large", func(*peer) []byte {
+			return settings(settingMaxFrameSize, 1<<24)
+		}, codeProtocol},
+		{"PUSH_PROMISE", func(*peer) []byte {
+			return makeFrame(framePushPromise, 0, 1, zeros(4))
+		}, codeProtocol},
+		{"PING on a stream", func(*peer) []byte {
+			return makeFrame(framePing, 0, 1, zeros(8))
+		}, codeProtocol},
 		{"PING's size", func(*peer) []byte { return makeFrame(framePing, 0, 0, zeros(7)) }, codeFrameSize},
-		{"GOAWAY on a stream", func(*peer) []byte { return makeFrame(frameGoAway, 0, 1, zeros(8)) }, codeProtocol},
-		{"GOAWAY's size", func(*peer) []byte { return makeFrame(frameGoAway, 0, 0, zeros(7)) }, codeFrameSize},
-		{"WINDOW_UPDATE's size", func(*peer) []byte { return makeFrame(frameWindowUpdate, 0, 0, zeros(3)) }, codeFrameSize},
+		{"GOAWAY on a stream", func(*peer) []byte {
+			return makeFrame(frameGoAway, 0, 1, zeros(8))
+		}, codeProtocol},
+		{"GOAWAY's size", func(*peer) []byte {
+			return makeFrame(frameGoAway, 0, 0, zeros(7))
+		}, codeFrameSize},
+		{"WINDOW_UPDATE's size", func(*peer) []byte {
+			return makeFrame(frameWindowUpdate, 0, 0, zeros(3))
+		}, codeFrameSize},
 		{"WINDOW_UPDATE of 0", func(*peer) []byte { return appendWindowUpdate(nil, 0, 0) }, codeProtocol},
-		{"WINDOW_UPDATE's overflow", func(*peer) []byte { return appendWindowUpdate(nil, 0, maxWindow) }, codeFlowControl},
-		{"WINDOW_UPDATE on an idle stream", func(*peer) []byte { return appendWindowUpdate(nil, 9, 1) }, codeProtocol},
-		{"CONTINUATION first", func(*peer) []byte { return makeFrame(frameContinuation, flagEndHeaders, 1, nil) }, codeProtocol},
+		{"WINDOW_UPDATE's overflow", func(*peer) []byte {
+			return appendWindowUpdate(nil, 0, maxWindow)
+		}, codeFlowControl},
+		{"WINDOW_UPDATE on an idle stream", func(*peer) []byte {
+			return appendWindowUpdate(nil, 9, 1)
+		}, codeProtocol},
+		{"CONTINUATION first", func(*peer) []byte {
+			return makeFrame(frameContinuation, flagEndHeaders, 1, nil)
+		}, codeProtocol},
 		{"CONTINUATION of another stream", func(*peer) []byte {
 			return append(makeFrame(frameHeaders, 0, 3, nil), makeFrame(frameContinuation, 0, 5, nil)...)
 		}, codeProtocol},
@@ -103,7 +151,7 @@ func TestConnectionErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPeer(t, Options{})
-			p.send(p.call(1, ask("d", "a")), tt.send(p))
+			p.send(p.call(1, ask("a")), tt.send(p))
 			p.reply(1)
 			require.Equal(t, tt.code, codeOf(t, p.expectGoAway(tt.code)))
 		})
@@ -112,8 +160,8 @@ func TestConnectionErrors(t *testing.T) {
 
 // TestStreamErrors sends what resets stream 1, and then calls.
 func TestStreamErrors(t *testing.T) {
-	message := lengthPrefixed(ask("d", "a"))
-	whole := func(p *peer, fields ...string) []byte { return p.call(1, ask("d", "a"), fields...) }
+	message := lengthPrefixed(ask("a"))
+	whole := func(p *peer, fields ...string) []byte { return p.call(1, ask("a"), fields...) }
 	raw := func(p *peer, fields ...string) []byte {
 		return makeFrame(frameHeaders, flagEndHeaders, 1, p.encode(fields...))
 	}
@@ -135,11 +183,17 @@ func TestStreamErrors(t *testing.T) {
 		{"pseudo twice", func(p *peer) []byte {
 			return raw(p, ":method", "POST", ":method", "POST", ":scheme", "http", ":path", "/")
 		}, codeProtocol},
-		{"pseudo missing", func(p *peer) []byte { return raw(p, ":method", "POST", ":scheme", "http") }, codeProtocol},
+		{"pseudo missing", func(p *peer) []byte {
+			return raw(p, ":method", "POST", ":scheme", "http")
+		}, codeProtocol},
 		{"empty path", func(p *peer) []byte { return p.open(1, ":path", "") }, codeProtocol},
 		{"content-length", func(p *peer) []byte { return whole(p, "content-length", "1") }, codeProtocol},
-		{"content-length too long", func(p *peer) []byte { return whole(p, "content-length", "99") }, codeProtocol},
-		{"content-length negative", func(p *peer) []byte { return p.open(1, "content-length", "-1") }, codeProtocol},
+		{"content-length too long", func(p *peer) []byte {
+			return whole(p, "content-length", "99")
+		}, codeProtocol},
+		{"content-length negative", func(p *peer) []byte {
+			return p.open(1, "content-length", "-1")
+		}, codeProtocol},
 		{"content-length and trailers", func(p *peer) []byte {
 			return append(p.open(1, "content-length", "99"),
 				makeFrame(frameHeaders, flagEndHeaders|flagEndStream, 1, p.encode("a", "b"))...)
@@ -148,9 +202,12 @@ func TestStreamErrors(t *testing.T) {
 			return append(p.open(1), makeFrame(frameHeaders, flagEndHeaders, 1, p.encode("a", "b"))...)
 		}, codeProtocol},
 		{"trailers with a pseudo-header", func(p *peer) []byte {
-			return append(p.open(1), makeFrame(frameHeaders, flagEndHeaders|flagEndStream, 1, p.encode(":path", "/"))...)
+			return append(p.open(1),
+				makeFrame(frameHeaders, flagEndHeaders|flagEndStream, 1, p.encode(":path", "/"))...)
 		}, codeProtocol},
-		{"WINDOW_UPDATE of 0", func(p *peer) []byte { return append(p.open(1), appendWindowUpdate(nil, 1, 0)...) }, codeProtocol},
+		{"WINDOW_UPDATE of 0", func(p *peer) []byte {
+			return append(p.open(1), appendWindowUpdate(nil, 1, 0)...)
+		}, codeProtocol},
 		{"WINDOW_UPDATE's overflow", func(p *peer) []byte {
 			return append(p.open(1), appendWindowUpdate(nil, 1, maxWindow)...)
 		}, codeFlowControl},
@@ -170,7 +227,7 @@ func TestStreamErrors(t *testing.T) {
 			p.send(tt.send(p))
 			p.expectReset(1, tt.code)
 			p.expectAlive()
-			p.send(p.call(3, ask("d", "a")))
+			p.send(p.call(3, ask("a")))
 			p.reply(3)
 		})
 	}
@@ -178,7 +235,7 @@ func TestStreamErrors(t *testing.T) {
 
 func TestDataOnClosedStream(t *testing.T) {
 	p := newPeer(t, Options{})
-	p.send(p.call(1, ask("d", "a")))
+	p.send(p.call(1, ask("a")))
 	p.reply(1)
 	p.send(makeFrame(frameData, 0, 1, []byte("x")))
 	p.expectReset(1, codeStreamClosed)
@@ -199,8 +256,9 @@ func TestIgnored(t *testing.T) {
 	p.send(makeFrame(77, 0xff, 5, []byte("unknown")), makeFrame(framePriority, 0, 7, make([]byte, 5)),
 		makeFrame(framePing, flagAck, 0, make([]byte, 8)), settings(0xabcd, 1))
 	require.Equal(t, byte(flagAck), p.nextOf(frameSettings).flags)
-	p.send(append(p.open(9, "grpc-timeout", "1n", "grpc-encoding", "identity", "content-type", "application/grpc+proto"),
-		makeFrame(frameData, 0, 9, lengthPrefixed(ask("d", "a")))...),
+	p.send(append(p.open(9, "grpc-timeout", "1n", "grpc-encoding", "identity", "content-type",
+		"application/grpc+proto"),
+		makeFrame(frameData, 0, 9, lengthPrefixed(ask("a")))...),
 		makeFrame(frameHeaders, flagEndHeaders|flagEndStream, 9, p.encode("a-trailer", "v")))
 	p.reply(9)
 	p.expectAlive()
@@ -215,9 +273,9 @@ func TestTooManyStreams(t *testing.T) {
 	}
 	p.send(p.open(id))
 	p.expectReset(id, codeRefusedStream)
-	p.send(makeFrame(frameData, flagEndStream, 1, lengthPrefixed(ask("d", "a"))))
+	p.send(makeFrame(frameData, flagEndStream, 1, lengthPrefixed(ask("a"))))
 	p.reply(1)
-	p.send(p.call(id+2, ask("d", "a")))
+	p.send(p.call(id+2, ask("a")))
 	p.reply(id + 2)
 }
 
@@ -233,10 +291,16 @@ func TestFloods(t *testing.T) {
 		}},
 		{"malformed", maxFaults, func(p *peer, id uint32) []byte { return p.open(id, "Upper", "v") }},
 		{"early errors", maxFaults, func(p *peer, id uint32) []byte { return p.open(id, ":path", "/other") }},
-		{"PING", maxControl - 2, func(*peer, uint32) []byte { return makeFrame(framePing, 0, 0, make([]byte, 8)) }},
+		{
+			"PING", maxControl - 2,
+			func(*peer, uint32) []byte { return makeFrame(framePing, 0, 0, make([]byte, 8)) },
+		},
 		{"SETTINGS", maxControl - 2, func(*peer, uint32) []byte { return settings() }},
 		{"unknown", maxControl - 2, func(*peer, uint32) []byte { return makeFrame(99, 0, 0, nil) }},
-		{"PRIORITY", maxControl - 2, func(*peer, uint32) []byte { return makeFrame(framePriority, 0, 1, make([]byte, 5)) }},
+		{
+			"PRIORITY", maxControl - 2,
+			func(*peer, uint32) []byte { return makeFrame(framePriority, 0, 1, make([]byte, 5)) },
+		},
 		{"empty DATA", maxControl - 2, func(p *peer, id uint32) []byte {
 			if id == 1 {
 				return append(p.open(1), makeFrame(frameData, 0, 1, nil)...)

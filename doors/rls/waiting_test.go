@@ -31,7 +31,7 @@ func waitingPeer(t *testing.T) (*peer, *gate, *logins) {
 // TestWaitingDecisions has decisions that wait while others are asked and answered.
 func TestWaitingDecisions(t *testing.T) {
 	p, g, l := waitingPeer(t)
-	p.send(p.call(1, ask("d", "a")), p.call(3, ask("d", "a", "b")), p.call(5, ask("d", "a")))
+	p.send(p.call(1, ask("a")), p.call(3, ask("a", "b")), p.call(5, ask("a")))
 	for range 3 {
 		<-g.begun
 	}
@@ -44,7 +44,7 @@ func TestWaitingDecisions(t *testing.T) {
 	_, statuses := codes(t, p.reply(3))
 	require.Len(t, statuses, 2)
 	require.LessOrEqual(t, l.opened, 3)
-	p.send(p.call(7, ask("d", "a")))
+	p.send(p.call(7, ask("a")))
 	<-g.begun
 	g.open <- struct{}{}
 	p.reply(7)
@@ -59,14 +59,14 @@ func TestResetGainsNothing(t *testing.T) {
 	p, g, l := waitingPeer(t)
 	id := uint32(1)
 	for range maxStreams {
-		p.send(p.call(id, ask("d", "a")), appendRSTStream(nil, id, codeCancel))
+		p.send(p.call(id, ask("a")), appendRSTStream(nil, id, codeCancel))
 		id += 2
 	}
 	for range maxStreams {
 		<-g.begun
 	}
 	for range 2 * maxFaults { // without a fault of the peer's
-		p.send(p.call(id, ask("d", "a")))
+		p.send(p.call(id, ask("a")))
 		p.expectReset(id, codeRefusedStream)
 		id += 2
 	}
@@ -75,7 +75,7 @@ func TestResetGainsNothing(t *testing.T) {
 		g.open <- struct{}{}
 	}
 	for {
-		p.send(p.call(id, ask("d", "a")))
+		p.send(p.call(id, ask("a")))
 		if f := p.next(); f.kind == frameRSTStream {
 			id += 2
 			continue
@@ -87,7 +87,7 @@ func TestResetGainsNothing(t *testing.T) {
 // TestShutdownWaits ends a connection while a decision waits.
 func TestShutdownWaits(t *testing.T) {
 	p, g, _ := waitingPeer(t)
-	p.send(p.call(1, ask("d", "a")))
+	p.send(p.call(1, ask("a")))
 	<-g.begun
 	done := make(chan error)
 	go func() { done <- p.server.Shutdown(context.Background()) }()
