@@ -29,14 +29,14 @@ var cost = flag.Int("rls-cost", 0,
 // costServer names the server that TestRLSCostServer is to be, in a process of its own.
 const costServer = "ZLIMIT_RLS_COST_SERVER"
 
-// TestRLSCost logs the processor time of a call to doors/rls and to a server of grpc-go that decides the
-// same, each a process, called by grpc-go. It asserts nothing about speed.
+// TestRLSCost logs the processor time of a call to doors/rls, also with decisions that may wait, and to a
+// server of grpc-go that decides the same, each a process, called by grpc-go. It asserts nothing about speed.
 func TestRLSCost(t *testing.T) {
 	calls := max(*cost, 1000)
 	for _, connections := range []int{1, 4} {
-		for _, server := range []string{"rls", "grpc-go", "rls", "grpc-go"} {
+		for _, server := range []string{"rls", "grpc-go", "rls-waits", "rls", "grpc-go", "rls-waits"} {
 			cpu, latency := measureCost(t, server, connections, calls)
-			t.Logf("%-8s %d connections: %6v of processor time a call; half within %v, 99 %% within %v",
+			t.Logf("%-9s %d connections: %6v of processor time a call; half within %v, 99 %% within %v",
 				server, connections, cpu, latency[len(latency)/2], latency[len(latency)*99/100])
 		}
 	}
@@ -121,8 +121,9 @@ func TestRLSCostServer(t *testing.T) {
 	if kind == "" {
 		t.Skip("for TestRLSCost")
 	}
-	if kind == "rls" {
-		d := startDoor(t, rls.Options{}, allowed, nil)
+	if strings.HasPrefix(kind, "rls") {
+		waits := kind == "rls-waits"
+		d := startDoor(t, rls.Options{Waits: func() bool { return waits }}, allowed, nil)
 		fmt.Println("listening " + d.addr)
 		_, err := io.Copy(io.Discard, os.Stdin)
 		require.NoError(t, err)

@@ -38,7 +38,7 @@ func TestCallInPieces(t *testing.T) {
 	frames = append(frames, makeFrame(frameData, flagEndStream, 1, nil)...)
 	for i := range frames {
 		p.send(frames[i : i+1])
-		p.conn.settle()
+		p.conn.waitIdle()
 	}
 	_, statuses := codes(t, p.reply(1))
 	require.Len(t, statuses, 1)
@@ -56,7 +56,7 @@ func TestHealth(t *testing.T) {
 	p.send(p.call(id, appendString(nil, 1, "other"), ":path", pathHealth))
 	code, _ := p.failure(id)
 	require.Equal(t, "5", code)
-	p.conn.settle()
+	p.conn.waitIdle()
 	serving = false
 	p.send(p.call(id+2, nil, ":path", pathHealth))
 	require.Equal(t, "\x08\x02", string(p.reply(id+2)))
@@ -112,7 +112,7 @@ func TestCallErrors(t *testing.T) {
 				if code == "12" {
 					require.Equal(t, "identity", p.fields["grpc-accept-encoding"])
 				}
-				p.conn.settle()
+				p.conn.waitIdle()
 				if p.conn.size() > 0 {
 					p.expectReset(1, codeNo)
 				}

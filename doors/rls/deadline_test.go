@@ -38,9 +38,9 @@ func TestDeadlines(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPeer(t, Options{Idle: time.Hour})
 			p.send(tt.send(p))
-			p.conn.settle()
+			p.conn.waitIdle()
 			p.clock.advance(tt.after - instant)
-			p.conn.settle()
+			p.conn.waitIdle()
 			require.Zero(t, p.conn.size())
 			p.clock.advance(instant)
 			tt.expect(p)
@@ -54,14 +54,14 @@ func TestSlowFrame(t *testing.T) {
 	p := newPeer(t, Options{})
 	ping := makeFrame(framePing, 0, 0, make([]byte, 8))
 	p.send(ping[:5])
-	p.conn.settle()
+	p.conn.waitIdle()
 	p.clock.advance(frameTimeout - instant)
 	p.send(ping[5:], ping[:5])
 	p.next()
-	p.conn.settle()
+	p.conn.waitIdle()
 	p.clock.advance(frameTimeout - instant)
 	p.send(ping[5:6])
-	p.conn.settle()
+	p.conn.waitIdle()
 	require.Zero(t, p.conn.size())
 	p.clock.advance(instant)
 	p.expectGoAway(codeEnhanceYourCalm)
@@ -71,7 +71,7 @@ func TestSlowFrame(t *testing.T) {
 func TestBusyConnectionsExpire(t *testing.T) {
 	p := newPeer(t, Options{Idle: streamTimeout / 2})
 	p.send(p.open(1))
-	p.conn.settle()
+	p.conn.waitIdle()
 	id := uint32(3)
 	for range 9 {
 		p.clock.advance(streamTimeout / 10)
@@ -79,13 +79,13 @@ func TestBusyConnectionsExpire(t *testing.T) {
 		p.reply(id)
 		id += 2
 	}
-	p.conn.settle()
+	p.conn.waitIdle()
 	p.clock.advance(streamTimeout / 10)
 	p.expectReset(1, codeCancel)
-	p.conn.settle()
+	p.conn.waitIdle()
 	p.clock.advance(streamTimeout/2 - instant)
 	p.expectAlive() // which does not make it less idle
-	p.conn.settle()
+	p.conn.waitIdle()
 	p.clock.advance(instant)
 	require.NoError(t, p.expectGoAway(codeNo))
 }
@@ -94,7 +94,7 @@ func TestBlockedResponseExpires(t *testing.T) {
 	p := newPeer(t, Options{})
 	p.send(settings(settingInitialWindow, 0), p.call(1, ask("a")))
 	p.nextOf(frameHeaders)
-	p.conn.settle()
+	p.conn.waitIdle()
 	p.clock.advance(streamTimeout)
 	p.expectReset(1, codeCancel)
 	p.expectAlive()
@@ -103,7 +103,7 @@ func TestBlockedResponseExpires(t *testing.T) {
 func TestPrefaceDeadline(t *testing.T) {
 	p := rawPeer(t, Options{})
 	p.send([]byte(preface[:5]))
-	p.conn.settle()
+	p.conn.waitIdle()
 	p.clock.advance(prefaceTimeout)
 	require.Error(t, p.expectEnd())
 }
@@ -133,7 +133,7 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	p := newPeer(t, Options{})
 	p.send(p.open(1))
-	p.conn.settle()
+	p.conn.waitIdle()
 	done := make(chan error)
 	go func() { done <- p.server.Shutdown(context.Background()) }()
 	goAway := func(last uint32) {
@@ -169,7 +169,7 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 	go func() { done <- p.server.Shutdown(context.Background()) }()
 	p.nextOf(frameGoAway)
 	p.nextOf(framePing)
-	p.conn.settle()
+	p.conn.waitIdle()
 	p.clock.advance(drainTimeout)
 	p.nextOf(frameGoAway)
 	require.NoError(t, <-done)
@@ -177,7 +177,7 @@ func TestShutdownWithoutAnswer(t *testing.T) {
 
 func TestShutdownOfBeginning(t *testing.T) {
 	p := rawPeer(t, Options{})
-	p.conn.settle()
+	p.conn.waitIdle()
 	require.NoError(t, p.server.Shutdown(context.Background()))
 }
 
@@ -185,7 +185,7 @@ func TestShutdownOfBeginning(t *testing.T) {
 func TestShutdownGivesUp(t *testing.T) {
 	p := newPeer(t, Options{})
 	p.send(p.open(1))
-	p.conn.settle()
+	p.conn.waitIdle()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- p.server.Shutdown(ctx) }()

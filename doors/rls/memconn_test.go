@@ -30,6 +30,7 @@ func (c *clock) advance(d time.Duration) {
 	c.mu.Unlock()
 	c.conn.mu.Lock()
 	defer c.conn.mu.Unlock()
+	c.conn.reading = false // until the read has looked
 	c.conn.changed.Broadcast()
 }
 
@@ -156,8 +157,8 @@ func (m *memConn) take(n int) []byte {
 	return b
 }
 
-// settle waits until the server has read all input and waits for more, or has closed the connection.
-func (m *memConn) settle() {
+// waitIdle waits until the server has read all input and waits for more, or has closed the connection.
+func (m *memConn) waitIdle() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for !m.closed && (len(m.in) > 0 || !m.reading) {

@@ -121,6 +121,7 @@ func TestDecodeErrors(t *testing.T) {
 	}{
 		{"tag", []byte{0x80}, errMalformed},
 		{"field 0", []byte{0x00, 0x01}, errMalformed},
+		{"field 2^29", []byte{0x80, 0x80, 0x80, 0x80, 0x10, 0x01}, errMalformed},
 		{"length", []byte{0x0a, 0x05, 'd'}, errMalformed},
 		{"varint", []byte{0x18, 0x80}, errMalformed},
 		{"unknown", []byte{0x5a, 0x05}, errMalformed},
@@ -214,7 +215,7 @@ func TestMetadata(t *testing.T) {
 		"domain": "d", "hitsAddend": 3, "quotaModeEnabled": true, "quotaModeViolations": []any{1, 3},
 		"descriptors": []any{
 			map[string]any{
-				"entries": []any{"a=1", "b=" + string(long)}, "limit": "requests_per_unit:5 unit:WEEK",
+				"entries": []any{"a=1", "b=" + string(long)}, "limit": "requests_per_unit:5 unit:7",
 				"hitsAddend": 0,
 			},
 			map[string]any{"entries": none, "limit": "unit:SECOND"},

@@ -317,7 +317,7 @@ func TestFloods(t *testing.T) {
 					p.send(tt.one(p, id))
 					id += 2
 				}
-				p.conn.settle()
+				p.conn.waitIdle()
 			}
 			some(tt.bound)
 			p.clock.advance(1e9) // a second
@@ -350,7 +350,7 @@ func TestPreface(t *testing.T) {
 	p := rawPeer(t, Options{})
 	for i := range preface {
 		p.send([]byte(preface[i : i+1]))
-		p.conn.settle()
+		p.conn.waitIdle()
 	}
 	p.send(makeFrame(framePing, 0, 0, make([]byte, 8))) // not SETTINGS
 	p.expectGoAway(codeProtocol)

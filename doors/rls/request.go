@@ -48,7 +48,7 @@ func (d *requestDecoder) decode(b []byte) error {
 		d.entries = nil
 	}
 	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
+		num, typ, n := consumeTag(b)
 		if n < 0 {
 			return errMalformed
 		}
@@ -94,7 +94,7 @@ func (d *requestDecoder) descriptor(b []byte) error {
 	d.request.Descriptors = append(d.request.Descriptors, doors.Descriptor{})
 	descriptor, first := &d.request.Descriptors[at], len(d.entries)
 	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
+		num, typ, n := consumeTag(b)
 		if n < 0 {
 			return errMalformed
 		}
@@ -150,7 +150,7 @@ func (d *requestDecoder) descriptor(b []byte) error {
 func (d *requestDecoder) entry(b []byte) error {
 	var e doors.Entry
 	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
+		num, typ, n := consumeTag(b)
 		if n < 0 {
 			return errMalformed
 		}
@@ -178,7 +178,7 @@ func (d *requestDecoder) entry(b []byte) error {
 
 func decodeOverride(b []byte, override *doors.Override) error {
 	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
+		num, typ, n := consumeTag(b)
 		if n < 0 {
 			return errMalformed
 		}
@@ -211,7 +211,7 @@ func decodeOverride(b []byte, override *doors.Override) error {
 
 func decodeHits(b []byte, hits *uint64) error {
 	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
+		num, typ, n := consumeTag(b)
 		if n < 0 {
 			return errMalformed
 		}
@@ -229,6 +229,15 @@ func decodeHits(b []byte, hits *uint64) error {
 	return nil
 }
 
+// consumeTag is protowire.ConsumeTag, but for the field numbers that only message sets have, which fail.
+func consumeTag(b []byte) (protowire.Number, protowire.Type, int) {
+	num, typ, n := protowire.ConsumeTag(b)
+	if num > protowire.MaxValidNumber {
+		return 0, 0, -1
+	}
+	return num, typ, n
+}
+
 // consumeString returns the string that b starts with, which is valid UTF-8 as proto3 demands.
 func consumeString(b []byte) (v []byte, n int, err error) {
 	if v, n = protowire.ConsumeBytes(b); n >= 0 && !utf8.Valid(v) {
@@ -240,7 +249,7 @@ func consumeString(b []byte) (v []byte, n int, err error) {
 // decodeService returns the service of a HealthCheckRequest.
 func decodeService(b []byte) (service []byte, err error) {
 	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
+		num, typ, n := consumeTag(b)
 		if n < 0 {
 			return nil, errMalformed
 		}

@@ -141,9 +141,10 @@ func appendDescriptor(b []byte, descriptor *doors.Descriptor) []byte {
 	return end(end(b, fields), value)
 }
 
+// unitNames are those of overrides, whose enumeration has no week: its text is the number.
 var unitNames = [...]string{
 	doors.UnknownUnit: "UNKNOWN", doors.Second: "SECOND", doors.Minute: "MINUTE", doors.Hour: "HOUR",
-	doors.Day: "DAY", doors.Month: "MONTH", doors.Year: "YEAR", doors.Week: "WEEK",
+	doors.Day: "DAY", doors.Month: "MONTH", doors.Year: "YEAR", doors.Week: "7",
 }
 
 // appendOverride appends an override in protobuf's text format.

@@ -16,8 +16,8 @@ var ErrShutdown = errors.New("rls: server is shut down")
 // Options configures a Server. All functions are called by several goroutines at the same time.
 type Options struct {
 	// Login returns the client that decides for a peer. A connection calls it once for each distinct value of
-	// the Authorization header, of which it remembers the last four, and again after a decision that failed
-	// with doors.Unauthenticated. Refused logins are not remembered.
+	// the Authorization header and remembers the last four. It calls it again after a decision that failed
+	// with doors.Unauthenticated, and after a refused login.
 	Login doors.Login
 	// Serving reports what grpc.health.v1 answers. Nil is always true.
 	Serving func() bool

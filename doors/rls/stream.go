@@ -207,7 +207,7 @@ func checkPrefix(s *stream, more []byte) *status {
 	return checkMessage(s, b[0], binary.BigEndian.Uint32(b[1:]), len(s.body)+len(more)-prefixSize)
 }
 
-// checkMessage checks the prefix of a message, of which a number of bytes have arrived.
+// checkMessage checks the prefix of a message and the number of its bytes that have arrived.
 func checkMessage(s *stream, flag byte, size uint32, arrived int) *status {
 	switch {
 	case flag > 1:

@@ -125,3 +125,32 @@ func TestIdleClientsAreBounded(t *testing.T) {
 	require.NotNil(t, p.acquire("b"))
 	require.Len(t, p.idle, 3)
 }
+
+// TestReadingWaitsForWriting has another goroutine write while much output waits: frames are handled one by
+// one.
+func TestReadingWaitsForWriting(t *testing.T) {
+	c := newConn(new(scriptConn), "", &Options{Now: newClock().Now})
+	c.ready, c.first, c.writing = true, true, true
+	c.out = make([]byte, flushOutput)
+	ping := makeFrame(framePing, 0, 0, make([]byte, 8))
+	for range 3 {
+		c.have += copy(c.buf[c.have:], ping)
+	}
+	begun, done := make(chan struct{}), make(chan *connError)
+	go func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		close(begun)
+		done <- c.handle()
+	}()
+	<-begun
+	c.mu.Lock() // when it waits
+	require.Len(t, c.out, flushOutput+len(ping))
+	c.writing, c.out = false, nil
+	c.written.Broadcast()
+	c.mu.Unlock()
+	require.Nil(t, <-done)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	require.Len(t, c.out, 2*len(ping))
+}
