@@ -11,6 +11,19 @@ import (
 	"github.com/zlimit/zlimit/doors"
 )
 
+// TestResponsesUseNoTable requires that the first header block resizes the table to 0, and that no block indexes.
+func TestResponsesUseNoTable(t *testing.T) {
+	p := newPeer(t, Options{})
+	p.send(p.call(1, ask("a")), p.call(3, ask("a")))
+	require.Equal(t, "\x20\x88", string(p.nextOf(frameHeaders).payload[:2]))
+	p.nextOf(frameHeaders)
+	require.Equal(t, "\x88\x0f", string(p.nextOf(frameHeaders).payload[:2]))
+	p.nextOf(frameHeaders)
+	p.dec.SetMaxDynamicTableSize(0)
+	p.send(p.call(5, ask("a")))
+	p.reply(5)
+}
+
 func TestCall(t *testing.T) {
 	p := newPeer(t, Options{})
 	p.send(p.call(1, ask("a", "b")))

@@ -370,3 +370,13 @@ func TestFirstSettings(t *testing.T) {
 		settingMaxStreams: 100, settingInitialWindow: streamWindow, settingMaxHeaderListSize: maxHeaderList,
 	}, got)
 }
+
+// TestCallsPayForControlFrames has a client of grpc-go's kind, which sends a PING for each answer.
+func TestCallsPayForControlFrames(t *testing.T) {
+	p := newPeer(t, Options{})
+	for id := uint32(1); id < 3*maxControl; id += 2 {
+		p.send(makeFrame(framePing, 0, 0, make([]byte, 8)), p.call(id, ask("a")))
+		p.reply(id)
+	}
+	p.expectAlive()
+}

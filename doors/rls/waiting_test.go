@@ -154,3 +154,31 @@ func TestReadingWaitsForWriting(t *testing.T) {
 	defer c.mu.Unlock()
 	require.Len(t, c.out, 2*len(ping))
 }
+
+// TestWakeBeforeReading wakes the connection's goroutine while it does not read yet: its next read returns.
+func TestWakeBeforeReading(t *testing.T) {
+	clock := newClock()
+	conn := newMemConn(clock)
+	c := newConn(conn, "", &Options{Now: clock.Now, Idle: streamTimeout})
+	c.now, c.ready = clock.Now(), true
+	c.idleSince = c.now
+	c.wake()
+	require.NoError(t, c.setReadDeadline())
+	require.Equal(t, wakeTime, conn.readBy)
+	require.NoError(t, c.setReadDeadline())
+	require.Equal(t, c.now.Add(streamTimeout), conn.readBy)
+}
+
+// TestDecidingBodies has more bytes of requests that are decided than may be incomplete.
+func TestDecidingBodies(t *testing.T) {
+	p, g, _ := waitingPeer(t)
+	body := lengthPrefixed(appendString(ask("a"), 100, make([]byte, 60_000)))
+	for id := uint32(1); id < 2*(2+maxBodies/60_000); id += 2 {
+		p.send(p.open(id))
+		for i := 0; i < len(body); i += maxFrame {
+			end := min(i+maxFrame, len(body))
+			p.send(makeFrame(frameData, byte(end/len(body)), id, body[i:end]))
+		}
+		<-g.begun
+	}
+}
