@@ -11,7 +11,8 @@ import (
 	"github.com/zlimit/zlimit/doors"
 )
 
-// TestResponsesUseNoTable requires that the first header block resizes the table to 0, and that no block indexes.
+// TestResponsesUseNoTable requires that the first header block resizes the table to 0, and that no block
+// indexes.
 func TestResponsesUseNoTable(t *testing.T) {
 	p := newPeer(t, Options{})
 	p.send(p.call(1, ask("a")), p.call(3, ask("a")))
