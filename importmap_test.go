@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"server": {
 		"server/poll", "server/tlsconfig", root, "engine", "engine/faults", "upstream", "upstream/call",
 		"upstream/directives", "clock", "config", "logging", "persist/disk", "resp", "store/decimal", "words",
+		"doors", "doors/rls",
 	},
 	"server/tlsconfig": {},
 	"server/pipe":      {},
@@ -61,6 +62,8 @@ var mayImport = map[string][]string{
 		"persist/disk", "store", "store/effects", "upstream/call", "resp", "clock", "config", "logging",
 		"words", "policy",
 	},
+	"doors":           {"engine", "acl", "policy", "resp"},
+	"doors/rls":       {"doors", "policy"},
 	"engine/policies": {"commands", "commands/rl", "policy", "config", "resp"},
 	"upstream": {
 		"engine/cluster", "store", "upstream/call", "upstream/ratelimit", "commands", "limiter", "resp",

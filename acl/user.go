@@ -172,6 +172,9 @@ func (r *Rules) addSelector(text string, allChannels bool) error {
 // Open reports whether the user is enabled and needs no password.
 func (r *Rules) Open() bool { return r.enabled && r.anyone }
 
+// On reports whether the user may log in.
+func (r *Rules) On() bool { return r.enabled }
+
 // NoPassword reports whether every password is right.
 func (r *Rules) NoPassword() bool { return r.anyone }
 

@@ -59,6 +59,25 @@ var networkDirectives = []Directive{
 			"empty requires none.",
 	},
 	{
+		Name: "rl-grpc-addr", Kind: KindString, Immutable: true, Ours: true,
+		About: "Address, as host:port, at which Envoy's rate limit service is answered by the policies of " +
+			"rl-policies, over gRPC; empty: none.",
+	},
+	{
+		Name: "rl-door-user", Kind: KindString, Immutable: true, Ours: true,
+		About: "User of the ACL whose rights the requests of rl-grpc-addr without credentials have; empty: the " +
+			"default user, if that needs no password, or the user that has the name of the client's certificate.",
+	},
+	{
+		Name: "rl-door-headers", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
+		About: "Whether responses of rl-grpc-addr have x-ratelimit-limit, -remaining and -reset to add to the " +
+			"proxy's response.",
+	},
+	{
+		Name: "rl-door-metadata", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
+		About: "Whether responses of rl-grpc-addr have dynamic metadata about the request and its quotas.",
+	},
+	{
 		Name: "aclfile", Kind: KindPath, Immutable: true,
 		About: "File with a line for each user of the ACL, which ACL LOAD and ACL SAVE read and write; " +
 			"with it the configuration may have no user lines.",

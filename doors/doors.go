@@ -1,32 +1,18 @@
 // Package doors has what a proxy asks of zlimit and what it is answered, for the doors that let requests in by
-// another protocol than Redis': doors/rls speaks Envoy's rate limit service, doors/web HTTP.
+// another protocol than Redis': doors/rls speaks Envoy's rate limit service. A Client turns a request into calls
+// of RL.CHECK, by the engine's policies.
 //
 // This package is internal to zlimit: it may change in any release.
 package doors
 
-// An Entry is a key and its value, as in Envoy's descriptors.
-type Entry struct{ Key, Value []byte }
+import "github.com/zlimit/zlimit/policy"
 
-// A Unit is a span of time, numbered as in Envoy's RateLimitResponse.RateLimit.Unit.
-type Unit uint8
-
-// The units. A month has 30 days and a year 365.
-const (
-	UnknownUnit Unit = iota
-	Second
-	Minute
-	Hour
-	Day
-	Month
-	Year
-	Week
+// Entries, units and limits of a request are those of package policy.
+type (
+	Entry    = policy.Entry
+	Unit     = policy.Unit
+	Override = policy.Override
 )
-
-// An Override is a limit that a request brings itself, in the place of a policy's.
-type Override struct {
-	Requests uint32
-	Unit     Unit
-}
 
 // A Descriptor is what one limit is looked up for.
 type Descriptor struct {
@@ -66,6 +52,7 @@ type Status struct {
 	Limit        Limit
 	Remaining    uint32
 	ResetSeconds int64 // until the window ends; shown if HasLimit and HasReset
+	RetryMs      int64 // until as many hits are admitted, if nobody else asks; -1: never, 0: they are
 	HasReset     bool
 	Quota        bool // the limit is in quota mode
 	QuotaOver    bool // and would have denied: reported in the metadata, the Code is OK

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/zlimit/zlimit/policy"
+	"github.com/zlimit/zlimit/resp"
 )
 
 // Calls of RL.CHECK become calls about keys before anything looks at their keys: the policies say which.
@@ -14,4 +15,12 @@ func (w *Work) byPolicy(args [][]byte) [][]byte {
 	}
 	w.req.rewritten = true
 	return w.engine.cfg.policies.Set().Rewrite(w.policies, args)
+}
+
+// Check runs a call of RL.CHECK that policy.Matcher.Call has made, as Session.Do does.
+func Check(s *Session, words [][]byte) resp.Value { return s.do(words, request{rewritten: true}) }
+
+// ChecksWait reports whether a call of RL.CHECK may wait, for an upstream or for the disk.
+func (e *Engine) ChecksWait() bool {
+	return e.options.Upstream != nil || e.cfg.Bool("appendonly") && e.cfg.String("appendfsync") == "always"
 }

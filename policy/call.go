@@ -166,7 +166,7 @@ func (l *Limit) Shadow() bool { return l.Policy != nil && (l.Policy.Shadow || l.
 type Options struct {
 	Peek bool
 	Full bool
-	ID   []byte // nil: none; needed if a policy has slots
+	ID   []byte // of who takes slots; nil: none are taken
 }
 
 // The words of a call.
@@ -193,7 +193,7 @@ func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 	for i := range limits {
 		if l := &limits[i]; l.Decides() {
 			w = append(w, l.Key)
-			if numKeys++; l.hasSlots() {
+			if numKeys++; l.hasSlots(&o) {
 				w = append(w, m.slotsKey(d, l.Key))
 				slots = true
 				numKeys++
@@ -217,7 +217,7 @@ func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 			w = append(w, l.Policy.term...)
 		}
 		w = append(w, wordCost, m.number(l.cost), wordPolicy, l.name)
-		if l.hasSlots() {
+		if l.hasSlots(&o) {
 			w = append(w, l.Policy.slots...)
 		}
 	}
@@ -236,7 +236,10 @@ func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 	return w
 }
 
-func (l *Limit) hasSlots() bool { return l.Policy != nil && l.Policy.slots != nil }
+// hasSlots reports whether a call with options o takes a slot, too.
+func (l *Limit) hasSlots(o *Options) bool {
+	return o.ID != nil && l.Policy != nil && l.Policy.slots != nil
+}
 
 // slotsKey appends the name of the key of a policy's slots: the other key's, as a hash tag unless it has one,
 // and ":slots".

@@ -78,7 +78,7 @@ func (s *Set) rewrite(m *Matcher, args [][]byte) ([][]byte, error) {
 		return nil, err
 	}
 	l := &limits[0]
-	if l.hasSlots() && l.Decides() && o.ID == nil {
+	if l.Decides() && l.Policy != nil && l.Policy.Slots > 0 && o.ID == nil {
 		return nil, fmt.Errorf("the policy %s has slots: ID is missing", l.Policy.Name)
 	}
 	return m.Call(d, limits, o), nil

@@ -68,6 +68,7 @@ type Server struct {
 	log           *slog.Logger // Options.Log, limited by loglevel
 	engine        *engine.Engine
 	own           *ownEngine // nil: the engine was passed in Options
+	door          *door      // of rl-grpc-addr; nil: there is none
 	intercept     Intercept
 	faults        *faults.Set // nil unless something may intercept commands
 	noCron        bool
@@ -110,6 +111,16 @@ func (o *ownEngine) close() (err error) {
 type loading struct {
 	failed atomic.Bool
 	done   chan struct{} // closed when they are loaded
+}
+
+// isDone reports whether the files are loaded.
+func (l *loading) isDone() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // load loads the files of an engine. It calls ready when that takes time, or has ended.
@@ -235,7 +246,7 @@ func (s *Server) Add(l net.Listener) error {
 func (s *Server) add(l listener) {
 	s.listeners = append(s.listeners, l)
 	if s.serving {
-		s.wg.Go(func() { s.accept(l) })
+		s.wg.Go(func() { s.accept(l, s.admit) })
 	}
 }
 
@@ -326,7 +337,13 @@ func (s *Server) Serve() error {
 		for _, l := range s.listeners {
 			s.wg.Go(func() {
 				<-ready
-				s.accept(l)
+				s.accept(l, s.admit)
+			})
+		}
+		if d := s.door; d != nil {
+			s.wg.Go(func() {
+				<-ready
+				d.serve()
 			})
 		}
 		if !s.noCron {
@@ -339,13 +356,14 @@ func (s *Server) Serve() error {
 	return loadErr
 }
 
-func (s *Server) accept(l net.Listener) {
+// accept calls admit with each connection, until the listener closes.
+func (s *Server) accept(l net.Listener, admit func(net.Conn)) {
 	pause := time.Duration(0)
 	for {
 		nc, err := l.Accept()
 		if err == nil {
 			pause = 0
-			s.admit(nc)
+			admit(nc)
 			continue
 		}
 		if s.isClosing() || errors.Is(err, net.ErrClosed) {
@@ -522,6 +540,9 @@ func (s *Server) Close() error {
 		}
 		for _, l := range s.listeners {
 			l.Close()
+		}
+		if s.door != nil {
+			s.door.listener.Close()
 		}
 		for c := range s.conns {
 			c.shutDown()

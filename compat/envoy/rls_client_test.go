@@ -30,6 +30,7 @@ import (
 
 	"github.com/zlimit/zlimit/doors"
 	"github.com/zlimit/zlimit/doors/rls"
+	"github.com/zlimit/zlimit/policy"
 )
 
 // request returns a request with a descriptor for each list of pairs.
@@ -57,7 +58,7 @@ func TestRLSFields(t *testing.T) {
 		*response = doors.Response{Code: doors.OverLimit, Binding: 0, Statuses: []doors.Status{
 			{
 				Code: doors.OverLimit, HasLimit: true,
-				Limit:     doors.Limit{Name: "n", Requests: 5, Unit: doors.Week},
+				Limit:     doors.Limit{Name: "n", Requests: 5, Unit: policy.Week},
 				Remaining: 3, ResetSeconds: 7, HasReset: true,
 			},
 			{Code: doors.OK, Remaining: math.MaxUint32, Quota: true, QuotaOver: true},

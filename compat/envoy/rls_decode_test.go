@@ -18,6 +18,7 @@ import (
 
 	"github.com/zlimit/zlimit/doors"
 	"github.com/zlimit/zlimit/doors/rls"
+	"github.com/zlimit/zlimit/policy"
 )
 
 // rawCodec sends and receives messages as they are.
@@ -62,7 +63,7 @@ func generatedText(r *pb.RateLimitRequest) string {
 		}
 		if d.Limit != nil {
 			one.Override = &doors.Override{Requests: d.Limit.RequestsPerUnit}
-			if d.Limit.Unit >= 0 && d.Limit.Unit <= typev3.RateLimitUnit(doors.Week) {
+			if d.Limit.Unit >= 0 && d.Limit.Unit <= typev3.RateLimitUnit(policy.Week) {
 				one.Override.Unit = doors.Unit(d.Limit.Unit)
 			}
 		}

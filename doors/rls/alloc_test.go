@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/doors"
+	"github.com/zlimit/zlimit/policy"
 )
 
 // A scriptConn is a connection that a test reads for itself: it calls round with what it writes to buf.
@@ -32,7 +33,7 @@ func limited(request *doors.Request, response *doors.Response) error {
 	for range request.Descriptors {
 		response.Statuses = append(response.Statuses, doors.Status{
 			Code: doors.OK, HasLimit: true, Remaining: 17, ResetSeconds: 30, HasReset: true,
-			Limit: doors.Limit{Name: "requests", Requests: 100, Unit: doors.Minute},
+			Limit: doors.Limit{Name: "requests", Requests: 100, Unit: policy.Minute},
 		})
 	}
 	return nil

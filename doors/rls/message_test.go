@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/zlimit/zlimit/doors"
+	"github.com/zlimit/zlimit/policy"
 )
 
 // message returns an embedded message.
@@ -61,7 +62,7 @@ func TestDecode(t *testing.T) {
 			},
 			{
 				Entries:  []doors.Entry{{Key: []byte("c"), Value: []byte("3")}},
-				Override: &doors.Override{Requests: 10, Unit: doors.Minute}, Hits: &large,
+				Override: &doors.Override{Requests: 10, Unit: policy.Minute}, Hits: &large,
 			},
 			{Entries: []doors.Entry{}, Hits: &hits},
 		}}},
@@ -78,7 +79,7 @@ func TestDecode(t *testing.T) {
 				message(3, number(1, 9)), message(3)),
 		), doors.Request{Domain: []byte("d"), Hits: 2, Descriptors: []doors.Descriptor{
 			{
-				Entries: []doors.Entry{}, Override: &doors.Override{Requests: 5, Unit: doors.Week},
+				Entries: []doors.Entry{}, Override: &doors.Override{Requests: 5, Unit: policy.Week},
 				Hits: ref(9),
 			},
 		}}},
@@ -163,7 +164,7 @@ func TestDecodeErrors(t *testing.T) {
 
 func TestResponse(t *testing.T) {
 	request := &doors.Request{Domain: []byte("d")}
-	limit := doors.Limit{Name: "n", Requests: 300, Unit: doors.Hour}
+	limit := doors.Limit{Name: "n", Requests: 300, Unit: policy.Hour}
 	response := &doors.Response{Code: doors.OverLimit, Binding: 1, Statuses: []doors.Status{
 		{Code: doors.OK, Remaining: 1<<32 - 1},
 		{Code: doors.OverLimit, HasLimit: true, Limit: limit, ResetSeconds: 60, HasReset: true},
@@ -201,9 +202,9 @@ func TestMetadata(t *testing.T) {
 	request := &doors.Request{Domain: []byte("d"), Hits: 3, Descriptors: []doors.Descriptor{
 		{
 			Entries:  []doors.Entry{{Key: []byte("a"), Value: []byte("1")}, {Key: []byte("b"), Value: long}},
-			Override: &doors.Override{Requests: 5, Unit: doors.Week}, Hits: ref(0),
+			Override: &doors.Override{Requests: 5, Unit: policy.Week}, Hits: ref(0),
 		},
-		{Override: &doors.Override{Unit: doors.Second}},
+		{Override: &doors.Override{Unit: policy.Second}},
 		{Override: &doors.Override{Requests: 1}},
 		{},
 	}}

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/zlimit/zlimit/doors"
+	"github.com/zlimit/zlimit/policy"
 )
 
 // The bounds of a request, beside that of its message.
@@ -196,8 +197,8 @@ func decodeOverride(b []byte, override *doors.Override) error {
 		case 1:
 			override.Requests = uint32(v)
 		case 2:
-			override.Unit = doors.UnknownUnit
-			if v <= uint64(doors.Week) {
+			override.Unit = policy.UnknownUnit
+			if v <= uint64(policy.Week) {
 				override.Unit = doors.Unit(v)
 			}
 		case 3:

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/zlimit/zlimit/doors"
+	"github.com/zlimit/zlimit/policy"
 )
 
 // appendResponse appends a RateLimitResponse.
@@ -143,8 +144,8 @@ func appendDescriptor(b []byte, descriptor *doors.Descriptor) []byte {
 
 // unitNames are those of overrides, whose enumeration has no week: its text is the number.
 var unitNames = [...]string{
-	doors.UnknownUnit: "UNKNOWN", doors.Second: "SECOND", doors.Minute: "MINUTE", doors.Hour: "HOUR",
-	doors.Day: "DAY", doors.Month: "MONTH", doors.Year: "YEAR", doors.Week: "7",
+	policy.UnknownUnit: "UNKNOWN", policy.Second: "SECOND", policy.Minute: "MINUTE", policy.Hour: "HOUR",
+	policy.Day: "DAY", policy.Month: "MONTH", policy.Year: "YEAR", policy.Week: "7",
 }
 
 // appendOverride appends an override in protobuf's text format.
@@ -152,7 +153,7 @@ func appendOverride(b []byte, o *doors.Override) []byte {
 	if o.Requests != 0 {
 		b = strconv.AppendUint(append(b, "requests_per_unit:"...), uint64(o.Requests), 10)
 	}
-	if o.Unit != doors.UnknownUnit && int(o.Unit) < len(unitNames) {
+	if o.Unit != policy.UnknownUnit && int(o.Unit) < len(unitNames) {
 		if o.Requests != 0 {
 			b = append(b, ' ')
 		}
