@@ -183,7 +183,7 @@ var restricted = map[string][]string{
 	"net": {
 		"server", "metrics", "page", "server/pipe", "limiter/httplimit",
 		"zlimittest", "zlimittest/miniredis", "bench", "bench/recorded", "oracle",
-		"testca", "cmd/zlimit-server", "upstream", "upstream/export",
+		"testca", "cmd/zlimit-server", "upstream", "upstream/export", "doors/rls",
 	},
 }
 

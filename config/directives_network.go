@@ -69,6 +69,10 @@ var networkDirectives = []Directive{
 			"default user, if that needs no password, or the user that has the name of the client's certificate.",
 	},
 	{
+		Name: "rl-door-tls", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
+		About: "Whether rl-grpc-addr is over TLS, with the certificates and client certificates of tls-port.",
+	},
+	{
 		Name: "rl-door-headers", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
 		About: "Whether responses of rl-grpc-addr have x-ratelimit-limit, -remaining and -reset to add to the " +
 			"proxy's response.",

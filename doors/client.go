@@ -117,7 +117,7 @@ func (d *decision) make(r *Request) error {
 		l := &d.limits[i]
 		d.out.Statuses = append(d.out.Statuses, statusOf(l))
 		switch {
-		case l.Policy != nil && l.Policy.Unlimited && !l.Replaced:
+		case l.Policy != nil && l.Policy.Unlimited:
 			l.Policy.Counts().Allow(r.Descriptors[i].hits(r.Hits))
 		case !l.Decides():
 		case d.domain.All && !l.Shadow():
@@ -141,7 +141,7 @@ func (d *decision) make(r *Request) error {
 func statusOf(l *policy.Limit) Status {
 	s := Status{Code: OK}
 	switch p := l.Policy; {
-	case p != nil && p.Unlimited && !l.Replaced:
+	case p != nil && p.Unlimited:
 		s.Remaining = math.MaxUint32
 	case l.Decides():
 		s.HasLimit, s.HasReset = true, true

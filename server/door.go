@@ -46,7 +46,7 @@ func (s *Server) openDoor() error {
 	if err != nil {
 		return fmt.Errorf("rl-grpc-addr: %w", err)
 	}
-	d := &door{server: s, listener: l, overTLS: s.cfg.Bool("tls-doors")}
+	d := &door{server: s, listener: l, overTLS: s.cfg.Bool("rl-door-tls")}
 	access := doors.Access{Engine: s.engine, Peer: d.peer, User: s.cfg.String("rl-door-user"), Ending: s.done}
 	o := rls.Options{
 		Login: access.Login, Waits: s.engine.ChecksWait, Metadata: s.cfg.Bool("rl-door-metadata"), Idle: doorIdle,

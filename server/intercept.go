@@ -50,14 +50,14 @@ func (c *conn) doIntercepted(args [][]byte) (reply resp.Value, open bool) {
 // fault that a test has injected.
 func (c *conn) interception(args [][]byte) (out Interception) {
 	s := c.server
-	if s.intercept != nil {
+	if s.intercepts.program != nil {
 		c.leave()
-		out = s.intercept(args, s.done)
+		out = s.intercepts.program(args, s.done)
 	}
-	if out != (Interception{}) || !s.faults.Any() {
+	if out != (Interception{}) || !s.intercepts.faults.Any() {
 		return out
 	}
-	fault := s.faults.Next(s.engine.Table().Lookup(args[0]))
+	fault := s.intercepts.faults.Next(s.engine.Table().Lookup(args[0]))
 	if fault == nil {
 		return out
 	}

@@ -19,7 +19,7 @@ import (
 // compare nothing with Redis; terminal and exporter run Redis' tools and redis_exporter
 // against both servers, sentinel runs redis-sentinel over both, cluster puts the server
 // before a cluster of redis-servers, migration moves the limiter libraries from one
-// to the other, and programs records queues and limiters and replays them on both.
+// to the other, envoy holds the rate limit service against Envoy's, and programs records queues and limiters and replays them on both.
 type suite struct {
 	name         string // as in --only
 	dir          string
@@ -63,6 +63,7 @@ func testSuites(root string) []suite {
 			},
 			command: []string{"go", "test", "-count=1", "./..."},
 		},
+		{name: "envoy", dir: at("compat/envoy"), command: []string{"go", "test", "-count=1", "./..."}},
 		{name: "terminal", dir: at("compat/terminal"), command: []string{"go", "test", "-count=1", "./..."}},
 		{
 			name: "migration", dir: at("compat/migration"),
