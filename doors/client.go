@@ -20,8 +20,8 @@ const (
 // An engineClient is a Client of an engine: a session, and the scratch space of a decision.
 type engineClient struct {
 	engine  *engine.Engine
-	session *engine.Session
-	open    func() error  // logs in and sets session
+	session *engine.Session // nil: it was ended, and could not log in again
+	open    func() error    // logs in and sets session
 	woke    chan struct{} // a call that CLIENT PAUSE postpones may go on
 	ending  <-chan struct{}
 
@@ -54,14 +54,13 @@ func (c *engineClient) Decide(r *Request, out *Response) error {
 	case err != nil:
 		return &Refusal{Invalid, err.Error()}
 	}
-	if c.session.Closing() { // it was killed
-		c.session.Close()
+	if c.session == nil {
 		if err := c.open(); err != nil {
 			return err
 		}
 	}
 	d := decision{client: c, domain: domain, limits: limits, out: out}
-	if err := d.make(r); err != nil {
+	if err := d.make(r); err != nil || c.session == nil {
 		return err
 	}
 	c.session.Publish(engine.Buffers{})
@@ -80,10 +79,28 @@ func (d *Descriptor) hits(ofRequest uint32) int64 {
 }
 
 // Close implements Client.
-func (c *engineClient) Close() { c.session.Close() }
+func (c *engineClient) Close() {
+	if c.session != nil {
+		c.session.Close()
+	}
+}
 
-// check runs a call, and waits while CLIENT PAUSE postpones it.
+// check runs a call. If the session was killed, it logs in again first: its user may have changed.
 func (c *engineClient) check(words [][]byte) resp.Value {
+	reply := c.run(words)
+	if reply.Kind() != resp.KindNone || !c.session.Closing() {
+		return reply
+	}
+	c.session.Close()
+	c.session = nil
+	if err := c.open(); err != nil {
+		return resp.Error("NOAUTH " + err.Error())
+	}
+	return c.run(words)
+}
+
+// run runs a call, and waits while CLIENT PAUSE postpones it.
+func (c *engineClient) run(words [][]byte) resp.Value {
 	reply := engine.Check(c.session, words)
 	for c.session.Blocked() != nil {
 		for !c.session.Ready() {
@@ -211,7 +228,7 @@ func (d *decision) set(s *Status, l *policy.Limit, five []resp.Value) {
 
 // fail makes a reply that is no decision what the policy answers in its place, or returns a Refusal.
 func (d *decision) fail(s *Status, l *policy.Limit, reply resp.Value) error {
-	text := "the session was ended"
+	text := "the server is closing"
 	if reply.IsError() {
 		text = reply.Str()
 	}
