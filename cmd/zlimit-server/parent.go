@@ -52,7 +52,8 @@ func announce(cfg *config.Config, srv *server.Server, stdout io.Writer) {
 		if addr := srv.DoorAddr(); addr != nil {
 			door = " grpc=" + addr.String()
 		}
-		fmt.Fprintf(stdout, "ready port=%d pid=%d version=%s%s\n", srv.Port(), os.Getpid(), engine.Version, door)
+		fmt.Fprintf(stdout, "ready port=%d pid=%d version=%s%s\n", srv.Port(), os.Getpid(), engine.Version,
+			door)
 	case <-srv.Ending():
 	}
 }
