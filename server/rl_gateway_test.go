@@ -35,7 +35,7 @@ func TestGatewayOnEveryPath(t *testing.T) {
 				paths = paths[:1]
 			}
 			if scenario.topic == topTopic || scenario.name == "RL.SIM's refusals" ||
-				scenario.name == "RL.CHECK: without a limit" {
+				scenario.name == withoutLimit {
 				paths = paths[:3] // what runs here is in no MULTI with what runs upstream
 			}
 			for _, path := range paths {
@@ -73,6 +73,9 @@ func TestLinearizableThroughGateways(t *testing.T) {
 		})
 	}
 }
+
+// withoutLimit is calls of RL.CHECK that a gateway answers itself, and so not in MULTI with what it forwards.
+const withoutLimit = "RL.CHECK: without a limit"
 
 // topTopic is the scenarios of what a server counts itself.
 const topTopic = "top"

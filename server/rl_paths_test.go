@@ -55,6 +55,9 @@ var (
 
 func (s rlStep) keys() []string {
 	words := strings.Fields(s.line)
+	if len(words) == 1 || words[0] == "RL.CHECK" {
+		return nil
+	}
 	switch n, err := strconv.Atoi(words[1]); {
 	case countsKeys[words[0]] && err == nil && n > 0 && len(words) >= 2+n &&
 		(words[0] != "RL.MALLOW" || len(words) > 2+n && words[2+n] == "TERM"):

@@ -19,7 +19,7 @@ var rlCheckRows = []commands.Command{{
 	Handler: rlCheck, Reads: checkIsReadOnly, Keyless: checkIsKeyless,
 	Syntax:    "domain key value [key value ...] [COST cost] [PEEK] [ID id]",
 	Summary:   "Admits a request if the policy of its descriptor does, which a file of rl-policies has.",
-	Example:   "edge remote_address 10.0.0.1",
+	Example:   "edge ip 10.0.0.1",
 	Deviation: "zlimit's own",
 }}
 
