@@ -78,7 +78,8 @@ var tlsDirectives = []Directive{
 	},
 	{
 		Name: "tls-doors", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
-		About: "Whether rl-grpc-addr is over TLS, with the certificates and client certificates of tls-port.",
+		About: "Whether rl-grpc-addr and rl-http-addr are over TLS, with the certificates and client " +
+			"certificates of tls-port.",
 	},
 	{
 		Name: "tls-replication", Kind: KindBool, Default: "no",

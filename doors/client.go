@@ -20,9 +20,9 @@ const (
 // An engineClient is a Client of an engine: a session, and the scratch space of a decision.
 type engineClient struct {
 	engine  *engine.Engine
-	session *engine.Session
-	open    func() error  // logs in and sets session
-	woke    chan struct{} // a call that CLIENT PAUSE postpones may go on
+	session *engine.Session // nil: the last login failed
+	open    func() error    // logs in and sets session
+	woke    chan struct{}   // a call that CLIENT PAUSE postpones may go on
 	ending  <-chan struct{}
 
 	matcher     policy.Matcher
@@ -54,8 +54,8 @@ func (c *engineClient) Decide(r *Request, out *Response) error {
 	case err != nil:
 		return &Refusal{Invalid, err.Error()}
 	}
-	if c.session.Closing() { // it was killed
-		c.session.Close()
+	if c.session == nil || c.session.Closing() { // it was killed
+		c.Close()
 		if err := c.open(); err != nil {
 			return err
 		}
@@ -80,7 +80,11 @@ func (d *Descriptor) hits(ofRequest uint32) int64 {
 }
 
 // Close implements Client.
-func (c *engineClient) Close() { c.session.Close() }
+func (c *engineClient) Close() {
+	if c.session != nil {
+		c.session.Close()
+	}
+}
 
 // check runs a call, and waits while CLIENT PAUSE postpones it.
 func (c *engineClient) check(words [][]byte) resp.Value {

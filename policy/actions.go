@@ -1,7 +1,5 @@
 package policy
 
-
-
 // Bounds of a domain's rate_limits.
 const (
 	maxRateLimits = 64
@@ -188,4 +186,3 @@ func lowerName(h *requestHeader) bool {
 	h.name = string(name)
 	return true
 }
-
