@@ -186,6 +186,7 @@ var restricted = map[string][]string{
 		"server", "metrics", "page", "server/pipe", "limiter/httplimit",
 		"zlimittest", "zlimittest/miniredis", "bench", "bench/recorded", "oracle",
 		"testca", "cmd/zlimit-server", "upstream", "upstream/export",
+		"doors/rls", "doors/web", "listener",
 	},
 }
 
