@@ -90,7 +90,8 @@ func TestDoorOverHTTP(t *testing.T) {
 }
 
 func TestUsersOfDoorOverHTTP(t *testing.T) {
-	s := startWeb(t, "--requirepass", "secret", "--user", "edge", "on", ">pass", "+rl.check", "~edge*")
+	s := startWeb(t, "--requirepass", "secret", "--user", "edge", "on", ">pass", "+rl.check", "~edge_*",
+		"--user", "pair", "on", ">pass", "+rl.check", "~{pair}_*")
 	check := "http://" + s.HTTPDoorAddr().String() + "/v1/check"
 	c := new(http.Client)
 	defer c.CloseIdleConnections()
@@ -106,7 +107,9 @@ func TestUsersOfDoorOverHTTP(t *testing.T) {
 		{edge, "edge:wrong", 401},
 		{edge, "edge:pass", 200},
 		{pair, "edge:pass", 403},
-		{pair, "default:secret", 200},
+		{pair, "pair:pass", 200},
+		{edge, "pair:pass", 403},
+		{edge, "default:secret", 200},
 	} {
 		status, _, text := askWeb(t, c, check, row.body, row.credentials)
 		require.Equal(t, row.want, status, "%v %s", row, text)
@@ -116,6 +119,13 @@ func TestUsersOfDoorOverHTTP(t *testing.T) {
 	require.Equal(t, 401, status, "the client's credentials are not the proxy's")
 	status, _, text := askWeb(t, c, auth+"&credentials=authorization", "", "edge:pass")
 	require.Equal(t, 200, status, text)
+
+	_, err := s.Do(t.Context(), "ACL", "DELUSER", "edge")
+	require.NoError(t, err)
+	for range 2 { // also if the client that has failed were pooled
+		status, _, text = askWeb(t, c, check, edge, "edge:pass")
+		require.Equal(t, 401, status, text)
+	}
 }
 
 func TestDoorOverHTTPS(t *testing.T) {

@@ -1,6 +1,7 @@
 package proxies
 
 import (
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestThirdRequestIsDenied(t *testing.T) {
 
 		require.Equal(t, 200, r.send(another, "POST", "/login").status)
 		require.Equal(t, 200, r.send(another, "POST", "/login", hostile...).status)
-		require.Equal(t, 429, r.send(another, "POST", "/login", hostile...).status, "what hostile requests have is not counted elsewhere")
+		require.Equal(t, 429, r.send(another, "POST", "/login", hostile...).status, "the headers change nothing")
 		require.Equal(t, 200, r.send(client, "GET", "/login").status)
 		require.Equal(t, 200, r.send(client, "POST", "/other").status)
 	})
@@ -84,6 +85,21 @@ func TestWithoutZlimit(t *testing.T) {
 		a := r.send(client, "GET", "/")
 		require.Equal(t, map[string]int{"nginx": 503, "haproxy": 503, "caddy": 502}[name], a.status, a.body)
 		require.Equal(t, int64(1), r.served.Load())
+	})
+}
+
+// TestZlimitIsSilent: what each proxy does if it is connected and not answered.
+func TestZlimitIsSilent(t *testing.T) {
+	each(t, func(t *testing.T, name string, p proxy) {
+		r := newRig(t)
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		r.door = l.Addr().String()
+		r.start(p, unchanged)
+		a := r.send(client, "GET", "/")
+		require.Equal(t, map[string]int{"nginx": 503, "haproxy": 503, "caddy": 504}[name], a.status, a.body)
+		require.Zero(t, r.served.Load())
 	})
 }
 
