@@ -75,6 +75,11 @@ var networkDirectives = []Directive{
 			"client's certificate.",
 	},
 	{
+		Name: "rl-door-tls", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
+		About: "Whether rl-grpc-addr and rl-http-addr are over TLS, with the certificates and client " +
+			"certificates of tls-port.",
+	},
+	{
 		Name: "rl-door-headers", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
 		About: "Whether responses of rl-grpc-addr have x-ratelimit-limit, -remaining and -reset to add to the " +
 			"proxy's response.",

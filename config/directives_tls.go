@@ -77,11 +77,6 @@ var tlsDirectives = []Directive{
 		About: "Passphrase of that key, if it is encrypted.",
 	},
 	{
-		Name: "tls-doors", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
-		About: "Whether rl-grpc-addr and rl-http-addr are over TLS, with the certificates and client " +
-			"certificates of tls-port.",
-	},
-	{
 		Name: "tls-replication", Kind: KindBool, Default: "no",
 		About: "Whether a replica connects to its master over TLS, and gives tls-port as its own; the " +
 			"master's certificate must be of an authority of tls-ca-cert-file or -dir, its name is not " +

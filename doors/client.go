@@ -20,7 +20,7 @@ const (
 // An engineClient is a Client of an engine: a session, and the scratch space of a decision.
 type engineClient struct {
 	engine  *engine.Engine
-	session *engine.Session // nil: the last login failed
+	session *engine.Session // nil: it was ended, and could not log in again
 	open    func() error    // logs in and sets session
 	woke    chan struct{}   // a call that CLIENT PAUSE postpones may go on
 	ending  <-chan struct{}
@@ -54,14 +54,13 @@ func (c *engineClient) Decide(r *Request, out *Response) error {
 	case err != nil:
 		return &Refusal{Invalid, err.Error()}
 	}
-	if c.session == nil || c.session.Closing() { // it was killed
-		c.Close()
+	if c.session == nil {
 		if err := c.open(); err != nil {
 			return err
 		}
 	}
 	d := decision{client: c, domain: domain, limits: limits, out: out}
-	if err := d.make(r); err != nil {
+	if err := d.make(r); err != nil || c.session == nil {
 		return err
 	}
 	c.session.Publish(engine.Buffers{})
@@ -86,8 +85,22 @@ func (c *engineClient) Close() {
 	}
 }
 
-// check runs a call, and waits while CLIENT PAUSE postpones it.
+// check runs a call. If the session was killed, it logs in again first: its user may have changed.
 func (c *engineClient) check(words [][]byte) resp.Value {
+	reply := c.run(words)
+	if reply.Kind() != resp.KindNone || !c.session.Closing() {
+		return reply
+	}
+	c.session.Close()
+	c.session = nil
+	if err := c.open(); err != nil {
+		return resp.Error("NOAUTH " + err.Error())
+	}
+	return c.run(words)
+}
+
+// run runs a call, and waits while CLIENT PAUSE postpones it.
+func (c *engineClient) run(words [][]byte) resp.Value {
 	reply := engine.Check(c.session, words)
 	for c.session.Blocked() != nil {
 		for !c.session.Ready() {
@@ -121,7 +134,7 @@ func (d *decision) make(r *Request) error {
 		l := &d.limits[i]
 		d.out.Statuses = append(d.out.Statuses, statusOf(l))
 		switch {
-		case l.Policy != nil && l.Policy.Unlimited && !l.Replaced:
+		case l.Policy != nil && l.Policy.Unlimited:
 			l.Policy.Counts().Allow(r.Descriptors[i].hits(r.Hits))
 		case !l.Decides():
 		case d.domain.All && !l.Shadow():
@@ -145,7 +158,7 @@ func (d *decision) make(r *Request) error {
 func statusOf(l *policy.Limit) Status {
 	s := Status{Code: OK}
 	switch p := l.Policy; {
-	case p != nil && p.Unlimited && !l.Replaced:
+	case p != nil && p.Unlimited:
 		s.Remaining = math.MaxUint32
 	case l.Decides():
 		s.HasLimit, s.HasReset = true, true
@@ -215,7 +228,7 @@ func (d *decision) set(s *Status, l *policy.Limit, five []resp.Value) {
 
 // fail makes a reply that is no decision what the policy answers in its place, or returns a Refusal.
 func (d *decision) fail(s *Status, l *policy.Limit, reply resp.Value) error {
-	text := "the session was ended"
+	text := "the server is closing"
 	if reply.IsError() {
 		text = reply.Str()
 	}

@@ -24,6 +24,7 @@ type Access struct {
 func (a *Access) Login(cr Credentials) (Client, error) {
 	c := &engineClient{engine: a.Engine, woke: make(chan struct{}, 1), ending: a.Ending}
 	p := a.Peer(cr.Addr)
+	p.Kill = func() {} // the next call notices
 	p.Wake = func() {
 		select {
 		case c.woke <- struct{}{}:

@@ -62,6 +62,7 @@ func (e *Engine) Facts() *info.Facts {
 		Config: e.cfg.Config, Table: e.table, Clock: e.clock, Store: e.store,
 		Scripts: e.scripts, Stats: &e.stats, Broker: &e.broker, Tracking: &e.recording.tracking,
 		ACLLog: &e.accounts.Log, Doctor: e.observers.doctor, SlowLog: &e.slow.log, Master: r.master,
+		Policies:     &e.cfg.policies,
 		RewriteError: sync.OnceValue(e.rewriteError), ShutdownInMs: sync.OnceValue(e.shutdownInMs),
 		Sessions: e.sessions.clients, Subscribed: e.subscribers, LargestBuffers: e.largestBuffers,
 		Use: use, Memory: sync.OnceValue(func() *memory.Facts { return e.readMemory(use()) }),

@@ -128,7 +128,7 @@ func multiply(a, b int64) int64 {
 	return a * b
 }
 
-// markReplaced marks the limits whose title another one of the request replaces.
+// markReplaced marks the limits whose title another one of the request replaces, but not those that are unlimited.
 func markReplaced(limits []Limit) {
 	for i := range limits {
 		p := limits[i].Policy
@@ -137,7 +137,7 @@ func markReplaced(limits []Limit) {
 		}
 		for _, title := range p.Replaces {
 			for j := range limits {
-				if of := limits[j].Policy; of != nil && of.Title == title {
+				if of := limits[j].Policy; of != nil && of.Title == title && !of.Unlimited {
 					limits[j].Replaced = true
 				}
 			}

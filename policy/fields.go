@@ -132,6 +132,8 @@ func text[T any](at func(*T) *string) func(r *reader, n *yaml.Node, into *T) err
 			return r.errorf(n.Line, "error loading config file: text is expected, not %s", kindOf(n))
 		case n.Tag == "!!null":
 			*at(into) = ""
+		case n.Tag == "!!binary":
+			return n.Decode(at(into))
 		default:
 			*at(into) = n.Value
 		}

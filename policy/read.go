@@ -185,12 +185,24 @@ func (r *reader) checkKeys(n *yaml.Node, depth int) error {
 				}
 			}
 		case yaml.ScalarNode:
-			switch v.Tag {
-			case "!!str", "!!int", "!!bool", "!!null":
-			default:
-				return r.errorf(v.Line, "error checking config: %s is not a string, an integer, true or false", v.Value)
+			if err := r.checkScalar(v); err != nil {
+				return err
 			}
 		}
+	}
+	return nil
+}
+
+// checkScalar fails for fractions, and integers that Envoy's rate limit service cannot have either.
+func (r *reader) checkScalar(n *yaml.Node) error {
+	var value any
+	if err := n.Decode(&value); err != nil {
+		return r.errorf(n.Line, "error loading config file: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	switch value.(type) {
+	case float64, uint64:
+		return r.errorf(n.Line, "error checking config: %s is not a string, an integer of 64 bits, true or false",
+			n.Value)
 	}
 	return nil
 }
@@ -199,10 +211,17 @@ func (r *reader) checkKeys(n *yaml.Node, depth int) error {
 type field struct{ key, value *yaml.Node }
 
 // fields returns the fields of a mapping, with those of merged mappings. Of a key that is given twice the last
-// counts.
+// counts, also if a merge has it: so it is in Envoy's rate limit service.
 func (r *reader) fields(n *yaml.Node) (all []field, err error) {
-	var merged []*yaml.Node
 	at := make(map[string]int, len(n.Content)/2)
+	put := func(f field) {
+		if i, twice := at[f.key.Value]; twice && f.key.Kind == yaml.ScalarNode {
+			all[i].value = f.value
+			return
+		}
+		at[f.key.Value] = len(all)
+		all = append(all, f)
+	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, err := r.resolve(n.Content[i])
 		if err != nil {
@@ -212,48 +231,47 @@ func (r *reader) fields(n *yaml.Node) (all []field, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if key.Tag == "!!merge" {
-			merged = append(merged, value)
+		if key.Tag != "!!merge" {
+			put(field{key, value})
 			continue
 		}
-		if first, twice := at[key.Value]; twice && key.Kind == yaml.ScalarNode {
-			all[first].value = value
-			continue
+		merged, err := r.merged(value)
+		if err != nil {
+			return nil, err
 		}
-		at[key.Value] = len(all)
-		all = append(all, field{key, value})
-	}
-	for len(merged) > 0 {
-		m := merged[0]
-		merged = merged[1:]
-		switch m.Kind {
-		case yaml.MappingNode:
-			inherited, err := r.fields(m)
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range inherited {
-				if _, own := at[f.key.Value]; !own {
-					at[f.key.Value] = len(all)
-					all = append(all, f)
-				}
-			}
-		case yaml.SequenceNode:
-			for _, e := range m.Content {
-				if e, err = r.resolve(e); err != nil {
-					return nil, err
-				}
-				if e.Kind != yaml.MappingNode {
-					return nil, r.errorf(e.Line, "error loading config file: map merge requires map or sequence of maps as the value")
-				}
-				merged = append(merged, e)
-			}
-		default:
-			return nil, r.errorf(m.Line, "error loading config file: map merge requires map or sequence of maps as the value")
+		for _, f := range merged {
+			put(f)
 		}
 	}
 	return all, nil
 }
+
+// merged returns the fields of what is merged: a mapping, or a list of them, whose first counts.
+func (r *reader) merged(n *yaml.Node) (all []field, err error) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return r.fields(n)
+	case yaml.SequenceNode:
+		for i := range n.Content {
+			e, err := r.resolve(n.Content[len(n.Content)-1-i])
+			if err != nil {
+				return nil, err
+			}
+			if e.Kind != yaml.MappingNode {
+				return nil, r.errorf(e.Line, errMerge)
+			}
+			fields, err := r.fields(e)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, fields...)
+		}
+		return all, nil
+	}
+	return nil, r.errorf(n.Line, errMerge)
+}
+
+const errMerge = "error loading config file: map merge requires map or sequence of maps as the value"
 
 // kindOf names what a node is in errors.
 func kindOf(n *yaml.Node) string {
@@ -269,7 +287,7 @@ func kindOf(n *yaml.Node) string {
 // A table has the fields of a mapping that a T is read from.
 type table[T any] map[string]func(r *reader, n *yaml.Node, into *T) error
 
-// read reads a mapping. Keys that belong elsewhere have no effect: they are warned of.
+// read reads a mapping. Keys of Envoy's that belong elsewhere have no effect: they are warned of.
 func (t table[T]) read(r *reader, n *yaml.Node, into *T, where string) error {
 	fields, err := r.fields(n)
 	if err != nil {
@@ -277,6 +295,9 @@ func (t table[T]) read(r *reader, n *yaml.Node, into *T, where string) error {
 	}
 	for _, f := range fields {
 		set := t[f.key.Value]
+		if set == nil && !envoys[f.key.Value] {
+			return r.errorf(f.key.Line, "config error, unknown key '%s' in %s", f.key.Value, where)
+		}
 		if set == nil {
 			r.warnf(f.key.Line, "%s has no effect in %s", f.key.Value, where)
 			continue
@@ -286,6 +307,13 @@ func (t table[T]) read(r *reader, n *yaml.Node, into *T, where string) error {
 		}
 	}
 	return nil
+}
+
+// envoys are the keys of Envoy's rate limit configuration.
+var envoys = map[string]bool{
+	"domain": true, "descriptors": true, "key": true, "value": true, "rate_limit": true, "unit": true,
+	"requests_per_unit": true, "unlimited": true, "name": true, "replaces": true, "shadow_mode": true,
+	"quota_mode": true, "detailed_metric": true, "value_to_metric": true, "share_threshold": true,
 }
 
 // known are the keys of files. It completes the tables first.

@@ -175,7 +175,7 @@ func (c *conn) begin(remote, local net.Addr) {
 	c.session = s.engine.NewSession(engine.Peer{
 		Addr: c.life.remote, LocalAddr: c.life.local, Network: Network(remote),
 		FD: fd, TLS: c.transport != c.carrier, Local: IsLocal(remote),
-		Kill: c.abort, Wake: c.wake, Waits: c.leave, Streams: true, KeepsArgs: s.intercept == nil,
+		Kill: c.abort, Wake: c.wake, Waits: c.leave, Streams: true, KeepsArgs: s.intercepts.program == nil,
 		Orderer: c, Forwards: true, Shares: true,
 		Buffers: func() engine.Buffers { return c.sizes(true) },
 	})
@@ -330,7 +330,7 @@ func (c *conn) batch() bool {
 			break
 		}
 		var reply resp.Value
-		if c.server.faults == nil {
+		if c.server.intercepts.faults == nil {
 			reply = c.session.Do(args)
 		} else if reply, open = c.doIntercepted(args); !open {
 			break

@@ -164,7 +164,7 @@ func (c *conn) finish() {
 		if last := c.out.lastWriteTime(); last.After(since) {
 			since = last
 		}
-		if left := c.server.lingerTimeout - time.Since(since); left > 0 {
+		if left := c.server.timeouts.linger - time.Since(since); left > 0 {
 			c.life.after(left, c.wake)
 		} else {
 			c.close()

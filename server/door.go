@@ -57,7 +57,7 @@ func (s *Server) openDoors() error {
 		}
 		d := &door{
 			server: s, directive: kind.directive, protocol: kind.protocol, listener: l,
-			overTLS: s.cfg.Bool("tls-doors"),
+			overTLS: s.cfg.Bool("rl-door-tls"),
 		}
 		d.service = kind.open(d, &doors.Access{
 			Engine: s.engine, Peer: d.peer, User: s.cfg.String("rl-door-user"), Ending: s.done,

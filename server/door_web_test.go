@@ -132,7 +132,7 @@ func TestDoorOverHTTPS(t *testing.T) {
 	certs := newCertificates(t)
 	file := filepath.Join(t.TempDir(), "policies.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(webPolicies), 0o600))
-	s := start(t, "--tls-doors", "yes", "--tls-cert-file", certs.cert, "--tls-key-file", certs.key,
+	s := start(t, "--rl-door-tls", "yes", "--tls-cert-file", certs.cert, "--tls-key-file", certs.key,
 		"--tls-ca-cert-file", certs.caFile, "--rl-policies", file, "--rl-http-addr", "127.0.0.1:0",
 		"--requirepass", "secret", "--user", "client", "on", ">pass", "+rl.check", "~edge*")
 	url := "https://" + s.HTTPDoorAddr().String() + "/v1/auth?domain=edge&address=x-real-ip"

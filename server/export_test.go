@@ -7,12 +7,12 @@ import "time"
 func (s *Server) ExtendLingerTimeout() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lingerTimeout = testTimeout
+	s.timeouts.linger = testTimeout
 }
 
 // ExtendOrderTimeout makes commands wait for earlier ones of other clients as long
 // as a test may take. It must be called before there are connections.
-func (s *Server) ExtendOrderTimeout() { s.orderTimeout = testTimeout }
+func (s *Server) ExtendOrderTimeout() { s.timeouts.order = testTimeout }
 
 // SetHandshakeTimeout bounds TLS handshakes. It must be called before there are
 // connections.

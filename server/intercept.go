@@ -46,18 +46,21 @@ func (c *conn) doIntercepted(args [][]byte) (reply resp.Value, open bool) {
 	return reply, !outcome.Hangup
 }
 
+// mayFail reports whether a test has injected a failure.
+func (i *interceptors) mayFail() bool { return i.faults.Any() }
+
 // interception returns the outcome of a command: that of the server's Intercept, or of a
 // fault that a test has injected.
 func (c *conn) interception(args [][]byte) (out Interception) {
 	s := c.server
-	if s.intercept != nil {
+	if s.intercepts.program != nil {
 		c.leave()
-		out = s.intercept(args, s.done)
+		out = s.intercepts.program(args, s.done)
 	}
-	if out != (Interception{}) || !s.faults.Any() {
+	if out != (Interception{}) || !s.intercepts.mayFail() {
 		return out
 	}
-	fault := s.faults.Next(s.engine.Table().Lookup(args[0]))
+	fault := s.intercepts.faults.Next(s.engine.Table().Lookup(args[0]))
 	if fault == nil {
 		return out
 	}

@@ -63,7 +63,7 @@ func (c *conn) AwaitEarlier(other engine.Orderer) bool {
 	c.leave()
 	c.order.rests() // nobody waits for what waits
 	defer c.order.runs(c.progress.stamp)
-	timeout := time.NewTimer(c.server.orderTimeout)
+	timeout := time.NewTimer(c.server.timeouts.order)
 	defer timeout.Stop()
 	for {
 		change := o.order.change()

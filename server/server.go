@@ -64,17 +64,15 @@ type Options struct {
 // and Close or a client's SHUTDOWN ends it. Do needs neither a listener nor Serve.
 // All methods may be called concurrently.
 type Server struct {
-	cfg           *config.View
-	log           *slog.Logger // Options.Log, limited by loglevel
-	engine        *engine.Engine
-	own           *ownEngine // nil: the engine was passed in Options
-	doors         []*door
-	intercept     Intercept
-	faults        *faults.Set // nil unless something may intercept commands
-	noCron        bool
-	lingerTimeout time.Duration // of connections; see the constant
-	orderTimeout  time.Duration // see the constant
-	tls           tlsConfigs
+	cfg        *config.View
+	log        *slog.Logger // Options.Log, limited by loglevel
+	engine     *engine.Engine
+	own        *ownEngine // nil: the engine was passed in Options
+	doors      []*door
+	intercepts interceptors
+	noCron     bool
+	timeouts   timeouts
+	tls        tlsConfigs
 
 	mu        sync.Mutex         // the innermost lock: its holder acquires no other and does not block
 	listeners []listener         // protected by mu
@@ -88,6 +86,15 @@ type Server struct {
 	wg      sync.WaitGroup // connections, accept loops, cron and loading
 	limits  atomic.Pointer[connLimits]
 }
+
+// interceptors may change the outcome of commands.
+type interceptors struct {
+	program Intercept   // nil: none
+	faults  *faults.Set // nil unless there may be any interception
+}
+
+// timeouts are those of connections; see the constants.
+type timeouts struct{ linger, order time.Duration }
 
 // An ownEngine is what ends with a server that has made its engine.
 type ownEngine struct {
@@ -184,8 +191,8 @@ func New(o Options) *Server {
 	}
 	cfg := o.Config.View()
 	s := &Server{
-		cfg: cfg, log: engine.Logger(cfg, o.Log), intercept: o.Intercept, noCron: o.NoCron,
-		lingerTimeout: lingerTimeout, orderTimeout: orderTimeout, tls: tlsConfigs{timeout: handshakeTimeout},
+		cfg: cfg, log: engine.Logger(cfg, o.Log), intercepts: interceptors{program: o.Intercept}, noCron: o.NoCron,
+		timeouts: timeouts{linger: lingerTimeout, order: orderTimeout}, tls: tlsConfigs{timeout: handshakeTimeout},
 		conns: make(map[*conn]struct{}),
 		done:  make(chan struct{}), loading: loading{done: make(chan struct{})},
 	}
@@ -215,7 +222,7 @@ func New(o Options) *Server {
 	}
 	s.engine.SetPort(s.Port)
 	if o.Intercept != nil || s.cfg.String("enable-debug-command") != "no" {
-		s.faults = s.engine.Faults()
+		s.intercepts.faults = s.engine.Faults()
 	}
 	s.limiter = zlimit.Over(s.engine)
 	s.followLimits()

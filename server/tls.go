@@ -35,7 +35,7 @@ type tlsConfigs struct {
 	client atomic.Pointer[tls.Config] // of connections to a master; nil: none was needed yet
 }
 
-// load makes the configurations of new connections, if tls-port, tls-replication or tls-doors asks
+// load makes the configurations of new connections, if tls-port, tls-replication or rl-door-tls asks
 // for it. If it fails, those before stay. Connections keep what they have.
 func (t *tlsConfigs) load(c *config.Config, log *slog.Logger) error {
 	t.mu.Lock()
@@ -53,7 +53,7 @@ func (t *tlsConfigs) load(c *config.Config, log *slog.Logger) error {
 // newTLS reads the files of the directives. All results are nil if no directive asks for TLS.
 func newTLS(c *config.Config) (server, client *tls.Config, err error) {
 	replication := c.Bool("tls-replication")
-	if c.Int("tls-port") == 0 && !replication && !c.Bool("tls-doors") {
+	if c.Int("tls-port") == 0 && !replication && !c.Bool("rl-door-tls") {
 		return nil, nil, nil
 	}
 	o := tlsconfig.Options{

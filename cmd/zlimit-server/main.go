@@ -124,6 +124,9 @@ func serve(cfg *config.Config, stdin io.Reader, stdout io.Writer) error {
 		addr := metricsServer.Addr()
 		logger.Info(fmt.Sprintf("page at http://%v/, metrics at http://%v/metrics", addr, addr))
 	}
+	if addr := srv.DoorAddr(); addr != nil {
+		logger.Info(fmt.Sprintf("Envoy's rate limit service at %v", addr))
+	}
 	ended := make(chan struct{})
 	defer close(ended)
 	notified := make(chan struct{})

@@ -48,7 +48,11 @@ func announce(cfg *config.Config, srv *server.Server, stdout io.Writer) {
 	}
 	select {
 	case <-srv.Loaded():
-		fmt.Fprintf(stdout, "ready port=%d pid=%d version=%s\n", srv.Port(), os.Getpid(), engine.Version)
+		door := ""
+		if addr := srv.DoorAddr(); addr != nil {
+			door = " grpc=" + addr.String()
+		}
+		fmt.Fprintf(stdout, "ready port=%d pid=%d version=%s%s\n", srv.Port(), os.Getpid(), engine.Version, door)
 	case <-srv.Ending():
 	}
 }

@@ -73,7 +73,7 @@ func TestRLSFields(t *testing.T) {
 	r.Descriptors[1].HitsAddend = wrapperspb.UInt64(6)
 	got, err := d.client(t).ShouldRateLimit(t.Context(), r)
 	require.NoError(t, err)
-	require.Equal(t, "d 4 c=3 {9 4} 6", seen)
+	require.Equal(t, "d 4 c=3 {9 day} 6", seen)
 	list := got.DynamicMetadata.Fields["descriptors"].GetListValue()
 	text := list.Values[1].GetStructValue().Fields["limit"].GetStringValue()
 	require.Equal(t, "requests_per_unit:9 unit:DAY", strings.ReplaceAll(text, "  ", " "))

@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +34,7 @@ type zlimitServer struct {
 	nowMs int64
 }
 
-var readyLine = regexp.MustCompile(`^ready port=(\d+) `)
+var readyLine = regexp.MustCompile(`^ready port=(\d+) .* grpc=(.*)$`)
 
 // buildZlimit builds zlimit-server and returns its path.
 func buildZlimit(t *testing.T) string {
@@ -49,19 +47,14 @@ func buildZlimit(t *testing.T) string {
 	return program
 }
 
-// startZlimit starts zlimit-server with the clock at nowMs. It skips the test if the
-// server does not know the directives for policies.
+// startZlimit starts zlimit-server with the clock at nowMs.
 func startZlimit(t *testing.T, program string, nowMs int64) *zlimitServer {
 	t.Helper()
 	dir := t.TempDir()
 	s := &zlimitServer{dir: filepath.Join(dir, "policies"), nowMs: nowMs}
 	require.NoError(t, os.Mkdir(s.dir, 0o700))
 	require.NoError(t, s.write(map[string]string{"first.yaml": "domain: first\n"}))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	door := l.Addr().String()
-	require.NoError(t, l.Close())
-	addr := runZlimit(t, program, "--dir", dir, "--rl-policies", s.dir, "--rl-grpc-addr", door,
+	addr, door := runZlimit(t, program, "--dir", dir, "--rl-policies", s.dir, "--rl-grpc-addr", "127.0.0.1:0",
 		"--rl-door-headers", "yes", "--rl-door-metadata", "yes", "--enable-debug-command", "yes")
 
 	s.redis = redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: callTimeout, MaxRetries: -1})
@@ -75,8 +68,8 @@ func startZlimit(t *testing.T, program string, nowMs int64) *zlimitServer {
 	return s
 }
 
-// runZlimit runs program until the test ends and returns its address, once it is ready.
-func runZlimit(t *testing.T, program string, args ...string) string {
+// runZlimit runs program until the test ends and returns its addresses, once it is ready.
+func runZlimit(t *testing.T, program string, args ...string) (redisAddr, grpcAddr string) {
 	t.Helper()
 	args = append([]string{"--bind", "127.0.0.1", "--port", "0", "--ready-line", "yes"}, args...)
 	cmd := exec.Command(program, args...)
@@ -100,15 +93,12 @@ func runZlimit(t *testing.T, program string, args ...string) string {
 				<-drained
 				_ = cmd.Wait() // killed
 			})
-			return "127.0.0.1:" + m[1]
+			return "127.0.0.1:" + m[1], m[2]
 		}
 	}
 	err = cmd.Wait()
-	if strings.Contains(stderr.String(), "unknown option --rl-") {
-		t.Skip("this zlimit-server does not know the directives for policies: ", stderr.String())
-	}
 	require.Fail(t, "zlimit-server ended", "%v: %s", err, &stderr)
-	return ""
+	return "", ""
 }
 
 func (s *zlimitServer) do(args ...any) error {

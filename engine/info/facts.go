@@ -8,6 +8,7 @@ import (
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/memory"
+	"github.com/zlimit/zlimit/engine/policies"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/engine/room"
@@ -38,6 +39,7 @@ type Facts struct {
 	Tracking *tracking.State
 	ACLLog   *acl.Log
 	Doctor   *doctor.Doctor
+	Policies *policies.Policies
 	SlowLog  *slowlog.Log
 	Master   *replication.Master
 

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/zlimit/zlimit/commands/rl"
+	"github.com/zlimit/zlimit/engine/policies"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/words"
 )
@@ -39,6 +40,24 @@ var limiterRows = []row{
 			of("max"),
 		counter("zlimit_prefix_refused_total", "Calls refused because a prefix was full.", "prefix").
 			of("refused")),
+	family("policy", func(f *Facts, put put) {
+		figures := f.Policies.Figures(policies.MaxFigures)
+		for i := range figures {
+			p, suffix := &figures[i], strconv.Itoa(i)
+			if i >= maxPrefixes {
+				suffix = hidden
+			}
+			name := words.Spell(p.Name)
+			put(suffix, pairs{
+				{"allowed", p.Allowed}, {"denied", p.Denied}, {"shadow", p.Shadow}, {"units", p.Units},
+				{"mode", p.Mode}, {"policy", name},
+			}, name, p.Mode)
+		}
+	}, counter("zlimit_policy_decisions_total",
+		"Decisions of RL.CHECK, by policy of rl-policies, its mode and the result; shadow: admitted, although the "+
+			"limit denied it.", "policy", "mode", "result").of("allowed", "denied", "shadow"),
+		counter("zlimit_policy_units_total", "Units that RL.CHECK has granted, by policy of rl-policies and its mode.",
+			"policy", "mode").of("units")),
 	family("algorithm_", func(f *Facts, put put) {
 		for _, s := range stats.SumBy(f.Stats.Decisions(), rl.Decider.Algorithm) {
 			put(s.Name, counts(&s.Decisions), s.Name)

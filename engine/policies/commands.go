@@ -1,10 +1,10 @@
 package policies
 
 import (
+	"math"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/policy"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -46,47 +46,23 @@ func (p *Policies) list(c *commands.Ctx) resp.Value {
 	if len(c.Args) > 3 {
 		return commands.WrongSubcommandArity(c)
 	}
-	set := p.Set()
-	if set == nil {
+	if p.Set() == nil {
 		return errNone
 	}
-	out := c.Build(len(set.Policies()))
-	line := func(name, mode string, t policy.Tally) bool {
-		return out.Add(resp.Map(append(c.Values(10), resp.Bulk("name"), resp.Bulk(name), resp.Bulk("mode"),
-			resp.Bulk(mode), resp.Bulk("allowed"), resp.Int(t.Allowed), resp.Bulk("denied"), resp.Int(t.Denied),
-			resp.Bulk("shadow"), resp.Int(t.Shadow))...))
-	}
-	for _, one := range set.Policies() {
-		if len(c.Args) == 3 && string(c.Args[2]) != one.Domain.Name {
+	figures := p.Figures(math.MaxInt)
+	out := c.Build(len(figures))
+	for i := range figures {
+		f := &figures[i]
+		if len(c.Args) == 3 && !strings.HasPrefix(f.Name, string(c.Args[2])+".") {
 			continue
 		}
-		if !line(one.Name, Mode(one), one.Counts().Tally()) {
-			return out.Array()
-		}
-	}
-	detailed, _ := p.registry.Detailed(policy.MaxDetailed)
-	for _, one := range detailed {
-		if len(c.Args) == 3 && !strings.HasPrefix(one.Name(), string(c.Args[2])+".") {
-			continue
-		}
-		if !line(one.Name(), "detail", one.Tally()) {
+		if !out.Add(resp.Map(append(c.Values(10), resp.Bulk("name"), resp.Bulk(f.Name), resp.Bulk("mode"),
+			resp.Bulk(f.Mode), resp.Bulk("allowed"), resp.Int(f.Allowed), resp.Bulk("denied"), resp.Int(f.Denied),
+			resp.Bulk("shadow"), resp.Int(f.Shadow))...)) {
 			break
 		}
 	}
 	return out.Array()
-}
-
-// Mode returns what a policy does with what it denies: "enforced", "shadow" or "quota", or "unlimited".
-func Mode(p *policy.Policy) string {
-	switch {
-	case p.Unlimited:
-		return "unlimited"
-	case p.Shadow:
-		return "shadow"
-	case p.Quota:
-		return "quota"
-	}
-	return "enforced"
 }
 
 // RL.POLICY GET name

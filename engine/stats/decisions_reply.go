@@ -11,8 +11,11 @@ import (
 )
 
 // Command returns the row of RL.STATS. It shows the names of tenants, so it is a command of administrators.
-// Its handler calls flush, after which a session's calls are counted.
-func (s *Stats) Command(flush func(*commands.Ctx)) commands.Command {
+// Its handler calls flush, after which a session's calls are counted. policies returns what is shown of policies; ok
+// is false without any.
+func (s *Stats) Command(
+	flush func(*commands.Ctx), policies func() (_ resp.Value, ok bool),
+) commands.Command {
 	return commands.Command{
 		Name: "rl.stats", Arity: -1, Flags: commands.Admin | commands.Loading | commands.Stale,
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(P) with P prefixes",
@@ -21,7 +24,7 @@ func (s *Stats) Command(flush func(*commands.Ctx)) commands.Command {
 		Deviation: "zlimit's own",
 		Handler: func(c *commands.Ctx) resp.Value {
 			flush(c)
-			return s.decisionsReply(c.Args[1:])
+			return s.decisionsReply(c.Args[1:], policies)
 		},
 	}
 }
@@ -29,10 +32,13 @@ func (s *Stats) Command(flush func(*commands.Ctx)) commands.Command {
 // decisionsReply returns the reply of RL.STATS: a map of the totals, the totals of each
 // algorithm, and the same for each prefix of rl-stats-prefix. With names it is a map of these
 // prefixes only. See docs/adr/0038.
-func (s *Stats) decisionsReply(names [][]byte) resp.Value {
+func (s *Stats) decisionsReply(names [][]byte, policies func() (_ resp.Value, ok bool)) resp.Value {
 	prefixes, _, all := s.DecisionsByPrefix()
 	if len(names) == 0 {
 		pairs := append(decisionPairs(all), resp.Bulk("prefixes"), byPrefix(prefixes))
+		if shown, ok := policies(); ok {
+			pairs = append(pairs, resp.Bulk("policies"), shown)
+		}
 		if !slices.ContainsFunc(all, func(d rl.Decisions) bool { return !d.IsZero() }) {
 			pairs = append(pairs, resp.Bulk("note"), resp.Bulk(rl.CountedDecisions))
 		}

@@ -52,7 +52,10 @@ const panels = {
     showCommands(info);
   },
 
-  stats(result) { showPrefixes(result); },
+  stats(result) {
+    showPrefixes(result);
+    showPolicies(result);
+  },
   denied(result) {
     showTop("denied-table", result, count,
       "RL.ALLOW, RL.MALLOW and CL.THROTTLE have denied nothing. Scripts and libraries are not counted here.");
@@ -157,3 +160,19 @@ function showPrefixes(result) {
   fillTable("prefixes-table", prefixes.map(([prefix, d]) =>
     [text(showKey(prefix)), ...decisionCells(new Map(Object.entries(d)))]), "");
 }
+
+// showPolicies shows the policies, those first that have denied most, or would have.
+function showPolicies(result) {
+  const policies = Object.entries(result.reply?.policies ?? {});
+  $("policies").hidden = policies.length === 0;
+  const denials = ([, p]) => p.denied + p.shadow;
+  policies.sort((a, b) => denials(b) - denials(a));
+  fillTable("policies-table", policies.slice(0, shownPolicies).map(([name, p]) => [
+    text(showKey(name)), text(p.mode), count(p.allowed),
+    { text: count(p.denied), class: p.denied > 0 ? "denied" : "" }, count(p.shadow), count(p.units),
+  ]), "");
+  setText($("policies-more"), policies.length > shownPolicies ?
+    `${count(policies.length)} in all; these have denied most. RL.POLICY LIST shows every one.` : "");
+}
+
+const shownPolicies = 50;
