@@ -48,11 +48,14 @@ func announce(cfg *config.Config, srv *server.Server, stdout io.Writer) {
 	}
 	select {
 	case <-srv.Loaded():
-		door := ""
-		if addr := srv.DoorAddr(); addr != nil {
-			door = " grpc=" + addr.String()
+		doors := ""
+		if addr := srv.HTTPDoorAddr(); addr != nil {
+			doors = " http=" + addr.String()
 		}
-		fmt.Fprintf(stdout, "ready port=%d pid=%d version=%s%s\n", srv.Port(), os.Getpid(), engine.Version, door)
+		if addr := srv.DoorAddr(); addr != nil {
+			doors += " grpc=" + addr.String()
+		}
+		fmt.Fprintf(stdout, "ready port=%d pid=%d version=%s%s\n", srv.Port(), os.Getpid(), engine.Version, doors)
 	case <-srv.Ending():
 	}
 }

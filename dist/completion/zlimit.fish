@@ -75,7 +75,7 @@ complete -c zlimit-server -l proto-max-bulk-len -x -d 'Longest single argument a
 complete -c zlimit-server -l rdb-save-incremental-fsync -x -a 'yes no' -d 'Whether a snapshot is synced every 4 MB while it is written, not only at its end'
 complete -c zlimit-server -l rdbchecksum -x -a 'yes no' -d 'Whether a snapshot ends with a checksum, which is verified when it is loaded'
 complete -c zlimit-server -l rdbcompression -x -a 'yes no' -d 'Whether strings in a snapshot are compressed'
-complete -c zlimit-server -l ready-line -x -a 'yes no' -d 'Whether a line is written to standard output once the server answers commands: ready, and port, pid and version as name=value, and grpc if rl-grpc-addr is set'
+complete -c zlimit-server -l ready-line -x -a 'yes no' -d 'Whether a line is written to standard output once the server answers commands: ready, and port, pid and version as name=value, and http and grpc if rl-http-addr and rl-grpc-addr are set'
 complete -c zlimit-server -l repl-backlog-size -x -d 'How many bytes of its changes a master keeps, so that a replica whose link was cut can go on from there'
 complete -c zlimit-server -l repl-backlog-ttl -x -d 'After how many seconds without a replica a master stops keeping its changes'
 complete -c zlimit-server -l repl-diskless-sync -x -a 'yes no' -d 'Whether a master waits for repl-diskless-sync-delay before it copies its keys'
