@@ -1,5 +1,5 @@
-// Package listener has a TCP listener for servers of HTTP that bounds the number of connections, in all and for
-// each address.
+// Package listener has a TCP listener for servers of HTTP that bounds the number of connections, in all and
+// for each address.
 //
 // This package is internal to zlimit: it may change in any release.
 package listener

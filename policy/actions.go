@@ -156,8 +156,8 @@ func (r *reader) checkAction(in *actionFields) error {
 	g, h := in.action.generic, in.action.header
 	switch {
 	case in.given != 1:
-		return r.errorf(in.line, "an action is one of generic_key, request_headers and remote_address, not %d",
-			in.given)
+		return r.errorf(in.line,
+			"an action is one of generic_key, request_headers and remote_address, not %d", in.given)
 	case g != nil && g.value == "":
 		return r.errorf(in.line, "generic_key needs descriptor_value")
 	case g != nil && g.key == "":

@@ -59,8 +59,10 @@ func TestDescriptorsOfRequests(t *testing.T) {
 	}{
 		{map[string]string{":path": "/a", ":method": "GET"}, "remote_address=1.2.3.4; " +
 			"generic_key=api path=/a; method=GET"},
-		{map[string]string{":path": "/a", ":method": "GET", "x-key": "k", "x-tenant": "t", "x-only": ""},
-			"remote_address=1.2.3.4; generic_key=api path=/a; kind=keyed key=k; method=GET tenant=t; only="},
+		{
+			map[string]string{":path": "/a", ":method": "GET", "x-key": "k", "x-tenant": "t", "x-only": ""},
+			"remote_address=1.2.3.4; generic_key=api path=/a; kind=keyed key=k; method=GET tenant=t; only=",
+		},
 		{map[string]string{"X-Key": "k"}, "remote_address=1.2.3.4"},
 	} {
 		all, err := d.Descriptors(attributes("1.2.3.4", c.headers))
@@ -91,22 +93,37 @@ func TestErrorsOfRateLimits(t *testing.T) {
 		{limits("- {}\n"), "a.yaml:3: an entry of rate_limits needs actions"},
 		{limits("- actions: [{}]\n"), "a.yaml:3: an action is one of generic_key, request_headers and " +
 			"remote_address, not 0"},
-		{limits("- actions:\n  - remote_address: {}\n    generic_key: {descriptor_value: x}\n"),
-			"a.yaml:4: an action is one of generic_key, request_headers and remote_address, not 2"},
+		{
+			limits("- actions:\n  - remote_address: {}\n    generic_key: {descriptor_value: x}\n"),
+			"a.yaml:4: an action is one of generic_key, request_headers and remote_address, not 2",
+		},
 		{limits("- actions:\n  - remote_address:\n"), "a.yaml:4: an action is one of"},
-		{limits("- actions:\n  - generic_key: {descriptor_key: x}\n"), "a.yaml:4: generic_key needs descriptor_value"},
-		{limits("- actions:\n  - request_headers: {header_name: x}\n"),
-			"a.yaml:4: request_headers needs header_name and descriptor_key"},
-		{limits("- actions:\n  - request_headers: {header_name: ':host', descriptor_key: h}\n"),
-			"a.yaml:4: ':host' is not the name of a header, nor :method or :path"},
-		{limits("- actions:\n  - request_headers: {header_name: 'a b', descriptor_key: h}\n"),
-			"a.yaml:4: 'a b' is not the name of a header"},
+		{
+			limits("- actions:\n  - generic_key: {descriptor_key: x}\n"),
+			"a.yaml:4: generic_key needs descriptor_value",
+		},
+		{
+			limits("- actions:\n  - request_headers: {header_name: x}\n"),
+			"a.yaml:4: request_headers needs header_name and descriptor_key",
+		},
+		{
+			limits("- actions:\n  - request_headers: {header_name: ':host', descriptor_key: h}\n"),
+			"a.yaml:4: ':host' is not the name of a header, nor :method or :path",
+		},
+		{
+			limits("- actions:\n  - request_headers: {header_name: 'a b', descriptor_key: h}\n"),
+			"a.yaml:4: 'a b' is not the name of a header",
+		},
 		{limits("- actions:\n  - source_cluster: {}\n"), "a.yaml:4: config error, unknown key 'source_cluster'"},
 		{limits("- actions: {}\n"), "a.yaml:3: error loading config file: a list is expected"},
-		{limits(strings.Repeat("- actions: [{remote_address: {}}]\n", 65)),
-			"a.yaml:67: rate_limits has more than 64 entries"},
-		{limits("- actions:\n" + strings.Repeat("  - remote_address: {}\n", 33)),
-			"a.yaml:36: an entry of rate_limits has more than 32 actions"},
+		{
+			limits(strings.Repeat("- actions: [{remote_address: {}}]\n", 65)),
+			"a.yaml:67: rate_limits has more than 64 entries",
+		},
+		{
+			limits("- actions:\n" + strings.Repeat("  - remote_address: {}\n", 33)),
+			"a.yaml:36: an entry of rate_limits has more than 32 actions",
+		},
 	} {
 		_, err := read(c.file)
 		require.ErrorContains(t, err, c.want, c.file)

@@ -13,9 +13,9 @@ import (
 )
 
 // writeDecision writes the headers of a decision and returns its status: RateLimit-Policy and RateLimit of
-// draft-ietf-httpapi-ratelimit-headers-11, Retry-After if it denies, and x-ratelimit-limit, -remaining and -reset.
-// They show the limit that binds. If several deny it is the one to wait for longest: waiting less than that does
-// not help.
+// draft-ietf-httpapi-ratelimit-headers-11, Retry-After if it denies, and x-ratelimit-limit, -remaining and
+// -reset. They show the limit that binds. If several deny it is the one to wait for longest: waiting less
+// than that does not help.
 func writeDecision(h http.Header, domain []byte, response *doors.Response) (status int) {
 	binding := response.Binding
 	if response.Code == doors.OverLimit {
@@ -45,7 +45,8 @@ func writeDecision(h http.Header, domain []byte, response *doors.Response) (stat
 	if !s.HasLimit {
 		return status
 	}
-	name, limit, remaining := quoted(s.Limit.Name, domain), decimal(int64(s.Limit.Requests)), decimal(int64(s.Remaining))
+	name := quoted(s.Limit.Name, domain)
+	limit, remaining := decimal(int64(s.Limit.Requests)), decimal(int64(s.Remaining))
 	policy, left := name+";q="+limit, name+";r="+remaining
 	if s.Limit.Unit.Valid() {
 		policy += ";w=" + decimal(s.Limit.Unit.Seconds())

@@ -9,8 +9,8 @@ import (
 
 // auth answers GET /v1/auth, by which a proxy asks about a request of a client of its own.
 //
-// The proxy sends headers of that client, too, so what a header has is believed only if the query of /v1/auth,
-// which the configuration of the proxy has, names it.
+// The proxy sends headers of that client, too, so what a header has is believed only if the query of
+// /v1/auth, which the configuration of the proxy has, names it.
 func (s *Server) auth(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		fail(w, r, http.StatusBadRequest, "a request of "+authPath+" has no body")

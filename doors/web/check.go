@@ -45,7 +45,8 @@ var (
 
 // check answers POST /v1/check.
 func (s *Server) check(w http.ResponseWriter, r *http.Request) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
 		// Scripts of other sites can send every other type without asking.
 		fail(w, r, http.StatusUnsupportedMediaType, errType.Error())
 		return

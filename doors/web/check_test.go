@@ -18,7 +18,8 @@ func TestBodies(t *testing.T) {
 	for body, want := range map[string]string{
 		oneDescriptor: "d; k=v",
 		` {"descriptors": [{"entries": [{"key":"a","value":""},{"key":"b","value":"\u00e9"}], "hits": 0},
-		   {"limit":{"requests_per_unit":7,"unit":"week"},"hits":3}], "hits": 2, "domain":"é"}` + "\n": "é; a= b=é hits 0; hits 3 limit 7 week; hits 2",
+		   {"limit":{"requests_per_unit":7,"unit":"week"},"hits":3}], "hits": 2, "domain":"é"}` + "\n": "é; a= b=é hits 0; " +
+			"hits 3 limit 7 week; hits 2",
 		`{}`: "",
 	} {
 		w, answer := b.check(body)
@@ -128,14 +129,16 @@ func TestDecisionsAreShown(t *testing.T) {
 	}{
 		{[]doors.Status{{Code: doors.OK}}, -1, "- - - - - -", `{"code":"OK","statuses":[{"code":"OK"}]}`},
 		{
-			[]doors.Status{ok}, 0, `"one";q=10;w=60 "one";r=4;t=9 - 10 4 9`,
+			[]doors.Status{ok},
+			0, `"one";q=10;w=60 "one";r=4;t=9 - 10 4 9`,
 			`{"code":"OK","statuses":[{"code":"OK","limit":{"name":"one","requests_per_unit":10,"unit":"minute"},` +
 				`"remaining":4,"reset_seconds":9}]}`,
 		},
 		{
-			[]doors.Status{denied, ok}, 0, `"d";q=10;w=3600 "d";r=0;t=61 61 10 0 61`,
-			`{"code":"OVER_LIMIT","statuses":[{"code":"OVER_LIMIT","limit":{"requests_per_unit":10,"unit":"hour"},` +
-				`"remaining":0,"reset_seconds":70,"retry_ms":60001},{"code":"OK",` +
+			[]doors.Status{denied, ok},
+			0, `"d";q=10;w=3600 "d";r=0;t=61 61 10 0 61`,
+			`{"code":"OVER_LIMIT","statuses":[{"code":"OVER_LIMIT",` +
+				`"limit":{"requests_per_unit":10,"unit":"hour"},"remaining":0,"reset_seconds":70,"retry_ms":60001},{"code":"OK",` +
 				`"limit":{"name":"one","requests_per_unit":10,"unit":"minute"},"remaining":4,"reset_seconds":9}]}`,
 		},
 		{[]doors.Status{denied, brief}, 1, `"d";q=10;w=3600 "d";r=0;t=61 61 10 0 61`, ""},

@@ -30,8 +30,8 @@ func badRequest(format string, args ...any) error {
 	return &proxyError{fmt.Sprintf(format, args...), true}
 }
 
-// A query is what the configuration of a proxy says about it: the domain, and the names of the headers that may be
-// believed, in lower case.
+// A query is what the configuration of a proxy says about it: the domain, and the names of the headers that
+// may be believed, in lower case.
 type query struct {
 	domain      string
 	method      string   // of the client's request
@@ -100,8 +100,8 @@ func (o *origin) one(name string) (value string, ok bool, err error) {
 	return "", false, badRequest("the header %s is given more than once", name)
 }
 
-// set returns the value of a header that the proxy sets in each request. parameter names it; what says what it
-// has.
+// set returns the value of a header that the proxy sets in each request. parameter names it; what says what
+// it has.
 func (o *origin) set(name, parameter, what string) (string, error) {
 	if name == "" {
 		return "", misconfigured("the policies use %s, and the query of %s does not say which header has it: "+
@@ -136,8 +136,8 @@ func (o *origin) headerOf(name string) (value string, ok bool, err error) {
 	return o.one(name)
 }
 
-// address is policy.Attributes.Address. Of a list, as X-Forwarded-For has it, the last element counts: the proxy
-// has added that.
+// address is policy.Attributes.Address. Of a list, as X-Forwarded-For has it, the last element counts: the
+// proxy has added that.
 func (o *origin) address() (string, error) {
 	value, err := o.set(o.query.address, "address", "the client's address")
 	if err != nil {
@@ -160,8 +160,8 @@ func isMethod(method string) bool {
 	return len(method) <= 32 && strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == "" && method != ""
 }
 
-// cleanPath returns the path of a URI, without its query. Escapes are decoded, and empty, . and .. elements are
-// resolved, so that a client cannot choose among descriptors by other spellings of one path.
+// cleanPath returns the path of a URI, without its query. Escapes are decoded, and empty, . and .. elements
+// are resolved, so that a client cannot choose among descriptors by other spellings of one path.
 func cleanPath(uri string) (string, error) {
 	uri, _, _ = strings.Cut(uri, "#")
 	uri, _, _ = strings.Cut(uri, "?")

@@ -65,7 +65,8 @@ func (p *pool) get(cr *doors.Credentials) (*pooled, error) {
 	return &pooled{client, id, now}, nil
 }
 
-// take returns the idle client of an identity that was put back last, or nil, and closes those that are too old.
+// take returns the idle client of an identity that was put back last, or nil, and closes those that are too
+// old.
 func (p *pool) take(id identity, now time.Time) (found *pooled) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

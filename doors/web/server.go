@@ -1,6 +1,6 @@
-// Package web decides for clients of HTTP/1.1. POST /v1/check is asked in JSON for the descriptors that its body
-// has, and GET /v1/auth by proxies that let another server decide about a request, such as nginx's auth_request:
-// the policies make descriptors of that request. docs/front-doors.md has both forms.
+// Package web decides for clients of HTTP/1.1. POST /v1/check is asked in JSON for the descriptors that its
+// body has, and GET /v1/auth by proxies that let another server decide about a request, such as nginx's
+// auth_request: the policies make descriptors of that request. docs/front-doors.md has both forms.
 //
 // This package is internal to zlimit: it may change in any release.
 package web
@@ -36,8 +36,8 @@ const (
 	maxConnsOfOne = 512 // address
 )
 
-// NewListener returns a listener for Serve that bounds the number of connections. address says what counts as one
-// address.
+// NewListener returns a listener for Serve that bounds the number of connections. address says what counts as
+// one address.
 func NewListener(l *net.TCPListener, address func(net.Addr) string) net.Listener {
 	return listener.New(l, maxConns, maxConnsOfOne, address)
 }
