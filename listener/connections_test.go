@@ -137,8 +137,10 @@ func TestBodiesKeepNobodyOut(t *testing.T) {
 	d := newDialer(t, 4, 4)
 	for length, idle := range map[int64]bool{0: false, 100: true, -1: true} {
 		_, c := d.connect("a")
-		owing := OwingReply(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		owing := OwingReply(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			require.Equal(t, idle, c.place != nil, length)
+			HasRead(r)
+			require.Nil(t, c.place, "once the body was read")
 		}))
 		ctx := WithConnection(t.Context(), c)
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/", http.NoBody)

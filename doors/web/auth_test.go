@@ -35,7 +35,7 @@ func TestOriginalRequests(t *testing.T) {
 		},
 		{
 			"/v1/auth?domain=address&address=X-Forwarded-For",
-			[]string{"X-Forwarded-For: 9.9.9.9, 192.0.2.7"},
+			[]string{"X-Forwarded-For: 9.9.9.9, 8.8.8.8, 192.0.2.7"},
 			"address; remote_address=192.0.2.7",
 		},
 		{anyHeader, []string{"A: 192.0.2.7:81"}, "address; remote_address=192.0.2.7"},

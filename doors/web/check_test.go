@@ -190,8 +190,11 @@ func TestRefusals(t *testing.T) {
 		require.Empty(t, w.Header().Get("WWW-Authenticate"))
 	}
 	require.Equal(t, []string{"/v1/auth: why"}, b.logged, "once a second")
+	b.now = b.now.Add(-1e9)
+	b.do(request("GET", "/v1/auth", ""))
+	require.Len(t, b.logged, 2, "the clock has stepped back")
 	b.decide, b.login = nil, &doors.Refusal{Reason: doors.Unauthenticated, Text: "who"}
-	b.now = b.now.Add(1e10) // what has logged in is too old
+	b.now = b.now.Add(2e10) // what has logged in is too old
 	w, body := b.check(oneDescriptor)
 	require.Equal(t, 401, w.Code)
 	require.Equal(t, `{"error":"who"}`, body)

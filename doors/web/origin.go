@@ -108,7 +108,7 @@ func (o *origin) set(name, parameter, what string) (string, error) {
 			"%s=HEADER", what, authPath, parameter)
 	}
 	value, ok, err := o.one(name)
-	if err == nil && (!ok || value == "") {
+	if err == nil && !ok {
 		err = badRequest("the header %s is missing", name)
 	}
 	return value, err

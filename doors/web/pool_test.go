@@ -1,6 +1,9 @@
 package web_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"fmt"
 	"sync"
 	"testing"
@@ -27,27 +30,36 @@ func TestClientsArePooled(t *testing.T) {
 	other.RemoteAddr = "192.0.2.2:1"
 	b.do(other)
 	require.Len(t, b.logins, 4, "another address")
+	for _, name := range []string{"a", "b", "a"} {
+		r := request("POST", "/v1/check", oneDescriptor, "Content-Type: application/json")
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{
+			{Subject: pkix.Name{CommonName: name}}, {Subject: pkix.Name{CommonName: "the authority"}},
+		}}
+		b.do(r)
+	}
+	require.Len(t, b.logins, 6, "other certificates")
+	require.Equal(t, "b", b.logins[5].CommonName)
 	require.Zero(t, b.closed)
 	b.now = b.now.Add(10 * time.Second)
 	ask()
-	require.Len(t, b.logins, 5)
-	require.Equal(t, 4, b.closed, "those that are too old")
+	require.Len(t, b.logins, 7)
+	require.Equal(t, 6, b.closed, "those that are too old")
 	b.now = b.now.Add(-time.Hour)
 	ask()
-	require.Len(t, b.logins, 6, "the clock has stepped back")
+	require.Len(t, b.logins, 8, "the clock has stepped back")
 	for i := range 100 {
 		ask(fmt.Sprintf("Authorization: Basic %d", i))
 	}
-	require.Len(t, b.logins, 106)
-	require.Equal(t, 106-64, b.closed)
+	require.Len(t, b.logins, 108)
+	require.Equal(t, 108-64, b.closed)
 	ask("Authorization: Basic 36")
-	require.Len(t, b.logins, 106)
+	require.Len(t, b.logins, 108)
 	ask("Authorization: Basic 35")
-	require.Len(t, b.logins, 107)
+	require.Len(t, b.logins, 109)
 	require.NoError(t, b.server.Shutdown(t.Context()))
-	require.Equal(t, 107, b.closed)
+	require.Equal(t, 109, b.closed)
 	ask()
-	require.Equal(t, 108, b.closed, "after the end no client is kept")
+	require.Equal(t, 110, b.closed, "after the end no client is kept")
 }
 
 // TestRunningRequestsAreBounded: further ones are refused, and those before have each a client of their own.
