@@ -83,7 +83,8 @@ var mayImport = map[string][]string{
 	"engine/faults":     {"commands", "store", "resp"},
 	"engine/doctor":     {"commands", "store", "resp"},
 	"engine/info": {
-		"engine/doctor", "engine/durable", "engine/memory", "engine/policies", "engine/process", "engine/pubsub",
+		"engine/doctor", "engine/durable", "engine/memory", "engine/policies", "engine/process",
+		"engine/pubsub",
 		"engine/replication", "engine/room", "engine/slowlog", "engine/stats", "engine/tracking", "acl",
 		"scripting",
 		"commands", "commands/rl", "calendar", "store", "upstream/call", "resp", "clock", "config", "words",

@@ -144,8 +144,8 @@ type PrefixIndex interface {
 	Find(key []byte) int
 }
 
-// Standing returns the arguments of a call that cmd's row is about: with the flag ByPolicy those that the policies
-// make of them.
+// Standing returns the arguments of a call that cmd's row is about: with the flag ByPolicy those that the
+// policies make of them.
 func (c *Ctx) Standing(cmd *Command, call [][]byte) [][]byte {
 	if !cmd.Is(ByPolicy) {
 		return call

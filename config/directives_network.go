@@ -71,8 +71,8 @@ var networkDirectives = []Directive{
 	{
 		Name: "rl-door-user", Kind: KindString, Immutable: true, Ours: true,
 		About: "User of the ACL whose rights the requests of rl-grpc-addr and rl-http-addr without credentials " +
-			"have; empty: the default user, if that needs no password, or the user that has the name of the " +
-			"client's certificate.",
+			"have; empty: the user that has the name of the client's certificate, or the default user, if that " +
+			"needs no password.",
 	},
 	{
 		Name: "rl-door-tls", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
@@ -81,8 +81,8 @@ var networkDirectives = []Directive{
 	},
 	{
 		Name: "rl-door-headers", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
-		About: "Whether responses of rl-grpc-addr have x-ratelimit-limit, -remaining and -reset to add to the " +
-			"proxy's response.",
+		About: "Whether responses of rl-grpc-addr have x-ratelimit-limit, -remaining and -reset to add to " +
+			"the proxy's response.",
 	},
 	{
 		Name: "rl-door-metadata", Kind: KindBool, Default: "no", Immutable: true, Ours: true,

@@ -124,8 +124,8 @@ type decision struct {
 	out    *Response
 }
 
-// make decides every descriptor: by itself, or those of a domain that counts all or none together. Policies in
-// shadow mode are decided by themselves in any case, since they deny nothing.
+// make decides every descriptor: by itself, or those of a domain that counts all or none together. Policies
+// in shadow mode are decided by themselves in any case, since they deny nothing.
 func (d *decision) make(r *Request) error {
 	d.out.Code, d.out.Binding = OK, -1
 	d.out.Statuses = d.out.Statuses[:0]
@@ -251,8 +251,8 @@ func (d *decision) fail(s *Status, l *policy.Limit, reply resp.Value) error {
 	return &Refusal{Unavailable, text}
 }
 
-// bind sets the code of the response, and which status binds: the last that denies, or else the first with the
-// least remaining.
+// bind sets the code of the response, and which status binds: the last that denies, or else the first with
+// the least remaining.
 func (d *decision) bind() {
 	least := uint32(math.MaxUint32)
 	for i := range d.out.Statuses {

@@ -2,6 +2,7 @@ package doors_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -148,7 +149,9 @@ func show(out *doors.Response) string {
 func decide(c doors.Client, text string) string {
 	var out doors.Response
 	if err := c.Decide(request(text), &out); err != nil {
-		return fmt.Sprintf("! %d %s", err.(*doors.Refusal).Reason, err)
+		var refusal *doors.Refusal
+		errors.As(err, &refusal)
+		return fmt.Sprintf("! %d %s", refusal.Reason, err)
 	}
 	return show(&out)
 }
@@ -181,8 +184,8 @@ func TestDecide(t *testing.T) {
 		require.Equal(t, step[1], decide(c, step[0]), step[0])
 	}
 	require.Equal(t, "$1\r\n1\r\n", w.do("GET {all}_user_c_hour"))
-	counts := w.engine.Policies().Find("each.ip").Counts().Tally()
-	require.Equal(t, [4]int64{2, 2, 0, 3}, [4]int64{counts.Allowed, counts.Denied, counts.Shadow, counts.Units})
+	n := w.engine.Policies().Find("each.ip").Counts().Tally()
+	require.Equal(t, [4]int64{2, 2, 0, 3}, [4]int64{n.Allowed, n.Denied, n.Shadow, n.Units})
 }
 
 func TestRefusals(t *testing.T) {
@@ -241,8 +244,9 @@ func TestLogin(t *testing.T) {
 				Authorization: step.header, CommonName: step.common, Addr: step.name,
 			})
 			if strings.HasPrefix(step.ip, "!") {
-				require.Error(t, err)
-				require.Equal(t, doors.Unauthenticated, err.(*doors.Refusal).Reason)
+				var refusal *doors.Refusal
+				require.ErrorAs(t, err, &refusal)
+				require.Equal(t, doors.Unauthenticated, refusal.Reason)
 				return
 			}
 			require.NoError(t, err)

@@ -1,16 +1,18 @@
-// Package doors has what a proxy asks of zlimit and what it is answered, for the doors that let requests in by
-// another protocol than Redis': doors/rls speaks Envoy's rate limit service. A Client turns a request into calls
-// of RL.CHECK, by the engine's policies.
+// Package doors has what a proxy asks of zlimit and what it is answered, for the doors that let requests in
+// by another protocol than Redis': doors/rls speaks Envoy's rate limit service. A Client turns a request into
+// calls of RL.CHECK, by the engine's policies.
 //
 // This package is internal to zlimit: it may change in any release.
 package doors
 
 import "github.com/zlimit/zlimit/policy"
 
-// Entries, units and limits of a request are those of package policy.
 type (
-	Entry    = policy.Entry
-	Unit     = policy.Unit
+	// Entry is a key and its value.
+	Entry = policy.Entry
+	// Unit is the span of time of a limit.
+	Unit = policy.Unit
+	// Override is a limit that a request brings itself.
 	Override = policy.Override
 )
 
@@ -58,13 +60,13 @@ type Status struct {
 	QuotaOver    bool // and would have denied: reported in the metadata, the Code is OK
 }
 
-// A Response is the decision about a request. Statuses has one for each descriptor, in their order; its memory is
-// reused by the next decision of the same client.
+// A Response is the decision about a request. Statuses has one for each descriptor, in their order; its
+// memory is reused by the next decision of the same client.
 type Response struct {
 	Code     Code
 	Statuses []Status
-	// Binding is the status that headers show: that of the limit that denied last, or else the one with the least
-	// remaining; -1 if none has a limit.
+	// Binding is the status that headers show: that of the limit that denied last, or else the one with the
+	// least remaining; -1 if none has a limit.
 	Binding int
 }
 

@@ -13,8 +13,9 @@ type Access struct {
 	Engine *engine.Engine
 	// Peer returns what a session knows of a connection from this address.
 	Peer func(addr string) engine.Peer
-	// User, if it is not "", is the user of requests without credentials. Otherwise they are of the user that has
-	// the name of their certificate, if there is one, or else of the default user, if that needs no password.
+	// User, if it is not "", is the user of requests without credentials. Otherwise they are of the user that
+	// has the name of their certificate, if there is one, or else of the default user, if that needs no
+	// password.
 	User string
 	// Ending is closed when the door closes.
 	Ending <-chan struct{}
@@ -58,8 +59,8 @@ func (a *Access) Login(cr Credentials) (Client, error) {
 	return c, nil
 }
 
-// login returns the name and the password of an Authorization header: Basic has both, Bearer name:password, or the
-// password of the default user. Without a header the name is empty.
+// login returns the name and the password of an Authorization header: Basic has both, Bearer name:password,
+// or the password of the default user. Without a header the name is empty.
 func (cr *Credentials) login() (name, password string, err error) {
 	if cr.Authorization == "" {
 		return "", "", nil

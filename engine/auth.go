@@ -185,8 +185,8 @@ func (e *Engine) LoginSession(p Peer, name, password string) (*Session, error) {
 	return s, nil
 }
 
-// SessionOf opens a session of a user whom the caller vouches for, who needs no password. It returns ErrLogin if the
-// user does not exist or is off.
+// SessionOf opens a session of a user whom the caller vouches for, who needs no password. It returns ErrLogin
+// if the user does not exist or is off.
 func (e *Engine) SessionOf(p Peer, name string) (*Session, error) {
 	u := e.accounts.Find(name)
 	if u == nil || !u.Rules().On() {

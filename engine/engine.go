@@ -164,7 +164,9 @@ func New(o Options) *Engine {
 		e.storage.Commands(), e.replicationGroup(),
 		[]commands.Command{e.cfg.policies.Row()},
 		doctor.Commands(func() *doctor.Doctor { return e.observers.doctor }), e.observers.traces.Commands(),
-		[]commands.Command{e.stats.Command(func(c *commands.Ctx) { caller(c).Count() }, e.cfg.policies.Stats)},
+		[]commands.Command{
+			e.stats.Command(func(c *commands.Ctx) { caller(c).Count() }, e.cfg.policies.Stats),
+		},
 	)
 	e.observers.doctor = doctor.New(e.table)
 	e.life.refusal = errors.Join(rename(e.table, o.Config.Renames()), e.checkCluster())

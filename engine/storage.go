@@ -47,8 +47,8 @@ func (e *Engine) newStorage() *durable.Storage {
 	})
 }
 
-// LoadFiles reads the users of the configuration or of the ACL file, and the policies. It is called before there
-// are sessions.
+// LoadFiles reads the users of the configuration or of the ACL file, and the policies. It is called before
+// there are sessions.
 func (e *Engine) LoadFiles() error {
 	if errs := e.accounts.Load(); len(errs) > 0 {
 		return errs[0]
@@ -65,8 +65,8 @@ func (e *Engine) LoadPolicies() (read bool, err error) {
 	return e.cfg.String("rl-policies") != "", e.cfg.policies.Load()
 }
 
-// CheckConfig returns the errors of rename-command, of cluster-enabled, of the users and of the policies, with
-// which no server starts. It is called instead of LoadFiles and Open.
+// CheckConfig returns the errors of rename-command, of cluster-enabled, of the users and of the policies,
+// with which no server starts. It is called instead of LoadFiles and Open.
 func (e *Engine) CheckConfig() []error {
 	errs := e.accounts.Load()
 	if err := e.cfg.policies.Load(); err != nil {

@@ -33,7 +33,9 @@ func (r *reader) addDomain(line int, in *domainFields) error {
 
 // addBelow adds descriptors below a node, whose name is prefix. dynamic says that names to count under depend
 // on a descriptor's values because of a node above.
-func (r *reader) addBelow(d *Domain, n *node, prefix string, descriptors []descriptorFields, dynamic bool) error {
+func (r *reader) addBelow(
+	d *Domain, n *node, prefix string, descriptors []descriptorFields, dynamic bool,
+) error {
 	for i := range descriptors {
 		in := &descriptors[i]
 		if in.key == "" {
@@ -53,8 +55,8 @@ func (r *reader) addBelow(d *Domain, n *node, prefix string, descriptors []descr
 			return err
 		}
 		if in.share && !wild {
-			return r.errorf(in.line, "share_threshold can only be used with wildcard values (ending with '*'), "+
-				"but found key '%s'", key)
+			return r.errorf(in.line, "share_threshold can only be used with wildcard values "+
+				"(ending with '*'), but found key '%s'", key)
 		}
 		below := dynamic || in.valueMetric || in.share
 		child := &node{policy: p, value: value, shared: in.share, valueMetric: in.valueMetric}
@@ -143,7 +145,8 @@ func (r *reader) rateLimit(p *Policy, in *rateLimitFields) error {
 			return r.errorf(in.line, "replaces should not contain name of same descriptor")
 		}
 	}
-	p.Unit, p.Requests, p.Unlimited, p.Title, p.Replaces = unit, in.requests, in.unlimited, in.name, in.replaces
+	p.Unit, p.Requests, p.Unlimited = unit, in.requests, in.unlimited
+	p.Title, p.Replaces = in.name, in.replaces
 	if !p.Unlimited {
 		p.Limits = []Quota{{
 			strconv.FormatUint(uint64(in.requests), 10), strconv.FormatInt(unit.Seconds(), 10) + "s",

@@ -128,7 +128,8 @@ func multiply(a, b int64) int64 {
 	return a * b
 }
 
-// markReplaced marks the limits whose title another one of the request replaces, but not those that are unlimited.
+// markReplaced marks the limits whose title another one of the request replaces, but not those that are
+// unlimited.
 func markReplaced(limits []Limit) {
 	for i := range limits {
 		p := limits[i].Policy
@@ -184,10 +185,10 @@ var (
 	wordID     = []byte("ID")
 )
 
-// Call returns the call that decides limits of a domain together, in the form that only RL.CHECK has: RL.CHECK
-// numkeys key [key ...] TERM ... COST n POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL] [ID id]. Limits
-// without a decision are left out; without any, numkeys is 0, with the name of the first limit. The words are valid until the Matcher's next
-// Call.
+// Call returns the call that decides limits of a domain together, in the form that only RL.CHECK has:
+// RL.CHECK numkeys key [key ...] TERM ... COST n POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL] [ID
+// id]. Limits without a decision are left out; without any, numkeys is 0, with the name of the first limit.
+// The words are valid until the Matcher's next Call.
 func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 	w, numKeys, slots := append(m.words[:0], wordCheck, nil), 0, false
 	for i := range limits {

@@ -50,7 +50,7 @@ const MaxDetailed = 10_000
 type Registry struct {
 	mu       sync.RWMutex
 	byName   map[string]*Counts // protected by mu, as are the fields below
-	detailed []*Counts          // of byName, those made of descriptors' values, in the order of their first use
+	detailed []*Counts          // of byName, those made of descriptors' values, as they came
 	missed   int64
 }
 

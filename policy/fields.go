@@ -70,10 +70,11 @@ var (
 		"algorithm":       text(func(f *descriptorFields) *string { return &f.algorithm }),
 		"cost":            integer(func(f *descriptorFields) *int64 { return &f.cost }),
 		"on_failure":      text(func(f *descriptorFields) *string { return &f.onFailure }),
-		"rate_limit": mapping(&rateLimitTable, "rate_limit", func(d *descriptorFields, f rateLimitFields, line int) {
-			f.line = line
-			d.rateLimit = &f
-		}),
+		"rate_limit": mapping(&rateLimitTable, "rate_limit",
+			func(d *descriptorFields, f rateLimitFields, line int) {
+				f.line = line
+				d.rateLimit = &f
+			}),
 		"limits": list(&quotaTable, "limits", func(d *descriptorFields, f quotaFields, line int) {
 			f.line = line
 			d.limits = append(d.limits, f)
@@ -124,8 +125,11 @@ func nested() {
 		})
 }
 
+// A setter reads the value of a key into a T.
+type setter[T any] = func(r *reader, n *yaml.Node, into *T) error
+
 // text reads a scalar as text.
-func text[T any](at func(*T) *string) func(r *reader, n *yaml.Node, into *T) error {
+func text[T any](at func(*T) *string) setter[T] {
 	return func(r *reader, n *yaml.Node, into *T) error {
 		switch {
 		case n.Kind != yaml.ScalarNode:
@@ -142,7 +146,7 @@ func text[T any](at func(*T) *string) func(r *reader, n *yaml.Node, into *T) err
 }
 
 // flag reads true or false.
-func flag[T any](at func(*T) *bool) func(r *reader, n *yaml.Node, into *T) error {
+func flag[T any](at func(*T) *bool) setter[T] {
 	return func(r *reader, n *yaml.Node, into *T) error {
 		*at(into) = false
 		if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
@@ -157,7 +161,7 @@ func flag[T any](at func(*T) *bool) func(r *reader, n *yaml.Node, into *T) error
 }
 
 // integer reads a number from 0 on.
-func integer[T any](at func(*T) *int64) func(r *reader, n *yaml.Node, into *T) error {
+func integer[T any](at func(*T) *int64) setter[T] {
 	return func(r *reader, n *yaml.Node, into *T) error {
 		value, err := r.number(n, 63)
 		*at(into) = int64(value)
@@ -179,7 +183,7 @@ func (r *reader) number(n *yaml.Node, bits int) (uint64, error) {
 }
 
 // mapping reads a mapping by a table.
-func mapping[T, U any](t *table[U], where string, set func(into *T, f U, line int)) func(*reader, *yaml.Node, *T) error {
+func mapping[T, U any](t *table[U], where string, set func(into *T, f U, line int)) setter[T] {
 	return func(r *reader, n *yaml.Node, into *T) error {
 		if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
 			return nil
@@ -197,7 +201,7 @@ func mapping[T, U any](t *table[U], where string, set func(into *T, f U, line in
 }
 
 // list reads a list of mappings by a table.
-func list[T, U any](t *table[U], where string, add func(into *T, f U, line int)) func(*reader, *yaml.Node, *T) error {
+func list[T, U any](t *table[U], where string, add func(into *T, f U, line int)) setter[T] {
 	one := mapping(t, where, add)
 	return func(r *reader, n *yaml.Node, into *T) error {
 		if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {

@@ -1,7 +1,6 @@
 package policy_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -29,7 +28,8 @@ func mustRead(t *testing.T, files ...string) *policy.Set {
 
 // call returns what RL.CHECK with these arguments becomes.
 func call(set *policy.Set, args string) string {
-	return strings.Replace(joined(set.Rewrite(new(policy.Matcher), split("RL.CHECK "+args))), "RL.CHECK 0 ERROR", "!", 1)
+	words := set.Rewrite(new(policy.Matcher), split("RL.CHECK "+args))
+	return strings.Replace(joined(words), "RL.CHECK 0 ERROR", "!", 1)
 }
 
 func split(line string) (words [][]byte) {
@@ -73,19 +73,30 @@ descriptors:
         rate_limit: {unit: hour, requests_per_unit: 7}
 `
 
+const syntaxError = "! syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]"
+
 func TestCalls(t *testing.T) {
 	set := mustRead(t, edge)
 	for _, c := range [][2]string{
 		{"edge ip 1.2.3.4", "1 edge_ip_1.2.3.4_minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE"},
-		{"edge ip x COST 4 PEEK", "1 edge_ip_x_minute TERM 3 60s ALGO FIXED COST 4 POLICY edge.ip CHARGE PEEK"},
+		{
+			"edge ip x COST 4 PEEK",
+			"1 edge_ip_x_minute TERM 3 60s ALGO FIXED COST 4 POLICY edge.ip CHARGE PEEK",
+		},
 		{"edge ip x path /login", "1 edge_ip_x_path_/login_day TERM 10 86400s ALGO FIXED COST 1 " +
 			"POLICY edge.ip.path_/login CHARGE"},
 		{"edge ip x path /", "0 POLICY "},
 		{"edge ip x path /login more 1", "0 POLICY "},
-		{"edge ip a_b{c}%", "1 edge_ip_a%5Fb%7Bc%7D%25_minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE"},
+		{
+			"edge ip a_b{c}%",
+			"1 edge_ip_a%5Fb%7Bc%7D%25_minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE",
+		},
 		{"edge ip ~", "1 edge_ip__minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE"},
 		// Of the wildcards that fit, the first in the file.
-		{"edge user bot7", "1 edge_user_bot7_second TERM 1 1s ALGO FIXED COST 1 POLICY edge.user_bot* CHARGE SHADOW"},
+		{
+			"edge user bot7",
+			"1 edge_user_bot7_second TERM 1 1s ALGO FIXED COST 1 POLICY edge.user_bot* CHARGE SHADOW",
+		},
 		{"edge user bo", "1 edge_user_b*_second TERM 2 1s ALGO FIXED COST 1 POLICY edge.user_b* CHARGE"},
 		{"edge user bob", "0 POLICY edge.user_bob"},
 		{"edge user carl", "0 POLICY "},
@@ -94,17 +105,23 @@ func TestCalls(t *testing.T) {
 		{"edge tenant a", "! the policy edge.tenant has slots: ID is missing"},
 		{"edge month a", "1 edge_month_a TERM 5 1mo@Europe/Berlin ALGO FIXED COST 1 POLICY edge.month"},
 		{"edge only a", "0 POLICY "},
-		{"edge only a below b", "1 edge_only_a_below_b_hour TERM 7 3600s ALGO LOG COST 1 POLICY edge.only.below"},
+		{
+			"edge only a below b",
+			"1 edge_only_a_below_b_hour TERM 7 3600s ALGO LOG COST 1 POLICY edge.only.below",
+		},
 		{"other ip x", "0 POLICY "},
 		{"edge COST 5", "0 POLICY "}, // the first key is no option
 		{"edge ip x id 5", "0 POLICY "},
-		{"edge ip", "! syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]"},
-		{"edge ip x more", "! syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]"},
-		{"edge ip x COST", "! syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]"},
+		{"edge ip", syntaxError},
+		{"edge ip x more", syntaxError},
+		{"edge ip x COST", syntaxError},
 		{"edge ip x COST -1", "! COST must be an integer from 0 on"},
 		{"edge ip x COST 1.5", "! COST must be an integer from 0 on"},
-		{"edge tenant x COST 9223372036854775807 ID 1", "2 edge_tenant_x {edge_tenant_x}:slots TERM 5 10s 100 1h " +
-			"ALGO LOG COST 9223372036854775807 POLICY edge.tenant TERM SLOTS 4 LEASE 30s ID 1"},
+		{
+			"edge tenant x COST 9223372036854775807 ID 1",
+			"2 edge_tenant_x {edge_tenant_x}:slots TERM 5 10s 100 1h " +
+				"ALGO LOG COST 9223372036854775807 POLICY edge.tenant TERM SLOTS 4 LEASE 30s ID 1",
+		},
 		{"edge" + strings.Repeat(" k v", 33), "! at most 32 keys can be given"},
 	} {
 		want := c[1]
@@ -253,51 +270,97 @@ func TestErrors(t *testing.T) {
 		{"domain: [\n", "a.yaml:1: error loading config file: did not find expected node content"},
 		{"domain: d\nfoo: 1\n", "a.yaml:2: config error, unknown key 'foo'"},
 		{"domain: d\n1: 1\n", "a.yaml:2: config error, key is not of type string: 1"},
-		{"domain: d\ndescriptors: [x]\n", "a.yaml:2: config error, yaml file contains list of type other than map: x"},
-		{"domain: d\ndescriptors: 1.5\n", "a.yaml:2: error checking config: 1.5 is not a string, an integer of 64 bits, true or false"},
+		{
+			"domain: d\ndescriptors: [x]\n",
+			"a.yaml:2: config error, yaml file contains list of type other than map: x",
+		},
+		{
+			"domain: d\ndescriptors: 1.5\n",
+			"a.yaml:2: error checking config: 1.5 is not a string, an integer of 64 bits, true or false",
+		},
 		{"domain: d\ndescriptors: x\n", `a.yaml:2: error loading config file: a list is expected, not "x"`},
 		{"domain: d\ncount: some\n", "a.yaml:1: count is each or all, not 'some'"},
 		{"domain: d\n---\ndomain: d\n", "a.yaml:3: duplicate domain 'd' in config file"},
 		{"domain: d\ndescriptors:\n- value: x\n", "a.yaml:3: descriptor has empty key"},
 		{descriptor("  limit: 5\n"), "a.yaml:4: config error, unknown key 'limit' in a descriptor"},
 		{descriptor("- key: a\n"), "a.yaml:4: duplicate descriptor composite key 'd.a'"},
-		{descriptor("  rate_limit: {unit: decade, requests_per_unit: 1}"), "a.yaml:4: invalid rate limit unit 'decade'"},
+		{
+			descriptor("  rate_limit: {unit: decade, requests_per_unit: 1}"),
+			"a.yaml:4: invalid rate limit unit 'decade'",
+		},
 		{descriptor("  rate_limit: {unit: unknown}"), "a.yaml:4: invalid rate limit unit 'unknown'"},
-		{descriptor("  rate_limit: {unit: day, unlimited: true}"), "a.yaml:4: should not specify rate limit unit when unlimited"},
-		{descriptor("  rate_limit: {unit: day, requests_per_unit: -1}"), `a.yaml:4: error loading config file: ` +
-			`a number from 0 to 4294967295 is expected, not "-1"`},
-		{descriptor("  rate_limit: {unit: day, requests_per_unit: 4294967296}"), `a.yaml:4: error loading config file: ` +
-			`a number from 0 to 4294967295 is expected, not "4294967296"`},
-		{descriptor("  rate_limit: {unit: day, requests_per_unit: '5'}"), `a.yaml:4: error loading config file: ` +
-			`a number from 0 to 4294967295 is expected, not "5"`},
-		{descriptor("  rate_limit: {unit: day, replaces: [{name: ''}]}"), "a.yaml:4: should not have an empty replaces entry"},
-		{descriptor("  rate_limit: {unit: day, name: x, replaces: [{name: x}]}"),
-			"a.yaml:4: replaces should not contain name of same descriptor"},
-		{descriptor("  share_threshold: true\n"), "a.yaml:3: share_threshold can only be used with wildcard values " +
-			"(ending with '*'), but found key 'a'"},
-		{descriptor("  shadow_mode: 'true'\n"), `a.yaml:4: error loading config file: true or false is expected, not "true"`},
-		{descriptor("  limits: [{limit: 1, window: 1m}]\n  rate_limit: {unlimited: true}\n"),
-			"a.yaml:3: a descriptor has rate_limit or limits, not both"},
+		{
+			descriptor("  rate_limit: {unit: day, unlimited: true}"),
+			"a.yaml:4: should not specify rate limit unit when unlimited",
+		},
+		{
+			descriptor("  rate_limit: {unit: day, requests_per_unit: -1}"),
+			`a.yaml:4: error loading config file: ` +
+				`a number from 0 to 4294967295 is expected, not "-1"`,
+		},
+		{
+			descriptor("  rate_limit: {unit: day, requests_per_unit: 4294967296}"),
+			`a.yaml:4: error loading config file: ` +
+				`a number from 0 to 4294967295 is expected, not "4294967296"`,
+		},
+		{
+			descriptor("  rate_limit: {unit: day, requests_per_unit: '5'}"),
+			`a.yaml:4: error loading config file: ` +
+				`a number from 0 to 4294967295 is expected, not "5"`,
+		},
+		{
+			descriptor("  rate_limit: {unit: day, replaces: [{name: ''}]}"),
+			"a.yaml:4: should not have an empty replaces entry",
+		},
+		{
+			descriptor("  rate_limit: {unit: day, name: x, replaces: [{name: x}]}"),
+			"a.yaml:4: replaces should not contain name of same descriptor",
+		},
+		{
+			descriptor("  share_threshold: true\n"),
+			"a.yaml:3: share_threshold can only be used with wildcard values " +
+				"(ending with '*'), but found key 'a'",
+		},
+		{
+			descriptor("  shadow_mode: 'true'\n"),
+			`a.yaml:4: error loading config file: true or false is expected, not "true"`,
+		},
+		{
+			descriptor("  limits: [{limit: 1, window: 1m}]\n  rate_limit: {unlimited: true}\n"),
+			"a.yaml:3: a descriptor has rate_limit or limits, not both",
+		},
 		{descriptor("  limits: [{limit: 1, window: 1x}]\n"), "a.yaml:3: window must be "},
 		{descriptor("  limits: [{limit: 1}]\n"), "a.yaml:3: window must be "},
 		{descriptor("  limits: [{limit: 1, window: 1d@Mars/Base}]\n  algorithm: fixed\n"), "a.yaml:3: "},
-		{descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: guess\n"), `a.yaml:3: ALGO 'GUESS' is not `},
+		{
+			descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: guess\n"),
+			`a.yaml:3: ALGO 'GUESS' is not `,
+		},
 		{descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: log PEEK\n"), "a.yaml:3: "},
 		{descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: log TERM\n"), "a.yaml:3: "},
-		{descriptor("  concurrency: {max: 1, lease: 1s}\n"), "a.yaml:3: concurrency needs rate_limit or limits beside it"},
-		{descriptor("  limits: [{limit: 1, window: 1m}]\n  concurrency: {lease: 1s}\n"),
-			"a.yaml:5: concurrency needs max, at least 1, and lease"},
+		{
+			descriptor("  concurrency: {max: 1, lease: 1s}\n"),
+			"a.yaml:3: concurrency needs rate_limit or limits beside it",
+		},
+		{
+			descriptor("  limits: [{limit: 1, window: 1m}]\n  concurrency: {lease: 1s}\n"),
+			"a.yaml:5: concurrency needs max, at least 1, and lease",
+		},
 		{descriptor("  limits: [{limit: 1, window: 1m}]\n  concurrency: {max: 1}\n"), "a.yaml:3: "},
-		{descriptor("  rate_limit: {unlimited: true}\n  concurrency: {max: 1, lease: 1s}\n"),
-			"a.yaml:3: concurrency needs a limit beside it, not unlimited"},
-		{descriptor("  on_failure: retry\n  rate_limit: {unlimited: true}\n"),
-			"a.yaml:3: on_failure is error, allow or deny, not 'retry'"},
+		{
+			descriptor("  rate_limit: {unlimited: true}\n  concurrency: {max: 1, lease: 1s}\n"),
+			"a.yaml:3: concurrency needs a limit beside it, not unlimited",
+		},
+		{
+			descriptor("  on_failure: retry\n  rate_limit: {unlimited: true}\n"),
+			"a.yaml:3: on_failure is error, allow or deny, not 'retry'",
+		},
 		{"a: &a [*a]\n", "a.yaml:1: "},
 		{deep(40), "a.yaml:"},
 	} {
 		_, err := read(c.file)
 		var failed *policy.ReadError
-		require.True(t, errors.As(err, &failed), "%s: %v", c.file, err)
+		require.ErrorAs(t, err, &failed, c.file)
 		require.True(t, strings.HasPrefix(err.Error(), c.want), "%s:\n%s", c.file, err)
 	}
 	_, err := read("domain: d\n", "domain: d\n")
@@ -319,12 +382,14 @@ func TestBombs(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("domain: d\nx0: &x0 [{key: a}]\n")
 	for i := 1; i < 40; i++ {
-		fmt.Fprintf(&b, "x%d: &x%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("{descriptors: *x%d},", i-1), 9), ","))
+		nine := strings.Repeat(fmt.Sprintf("{descriptors: *x%d},", i-1), 9)
+		fmt.Fprintf(&b, "x%d: &x%d [%s]\n", i, i, strings.TrimSuffix(nine, ","))
 	}
 	_, err := read(strings.ReplaceAll(b.String(), "x0: ", "descriptors: "))
 	require.Error(t, err)
 	b.Reset()
-	b.WriteString("domain: d\ndescriptors:\n- key: k\n  rate_limit: {unit: day}\n  descriptors: &l0\n  - key: a\n")
+	b.WriteString("domain: d\ndescriptors:\n- key: k\n  rate_limit: {unit: day}\n" +
+		"  descriptors: &l0\n  - key: a\n")
 	for i := 1; i < 20; i++ {
 		fmt.Fprintf(&b, "- key: k%d\n  descriptors: &l%d\n", i, i)
 		for j := range 9 {
@@ -347,7 +412,8 @@ func TestWarnings(t *testing.T) {
 
 // TestYAML has what YAML offers beside plain mappings and lists.
 func TestYAML(t *testing.T) {
-	set := mustRead(t, "domain: d\ndescriptors:\n- key: a\n  rate_limit: &l {unit: day, requests_per_unit: 0x10}\n"+
+	set := mustRead(t, "domain: d\ndescriptors:\n- key: a\n  rate_limit: &l {unit: day, "+
+		"requests_per_unit: 0x10}\n"+
 		"- key: b\n  rate_limit:\n    <<: *l\n    unit: hour\n- key: c\n  rate_limit: *l\n"+
 		"- key: 12\n  value: true\n  rate_limit: *l\n- key: e\n  rate_limit: null\n  descriptors: ~\n"+
 		"- key: f\n  value: x\n  value: y\n  rate_limit: *l\n  shadow_mode: yes\n")
@@ -356,7 +422,8 @@ func TestYAML(t *testing.T) {
 		all = append(all, fmt.Sprintf("%s %d %s %v", p.Name, p.Requests, p.Unit, p.Shadow))
 	}
 	require.Equal(t, []string{
-		"d.a 16 day false", "d.b 16 hour false", "d.c 16 day false", "d.12_true 16 day false", "d.f_y 16 day true",
+		"d.a 16 day false", "d.b 16 hour false", "d.c 16 day false", "d.12_true 16 day false",
+		"d.f_y 16 day true",
 	}, all)
 }
 
@@ -366,8 +433,11 @@ func TestResetOfUnits(t *testing.T) {
 		sec  int64
 		want int64
 	}{
-		{policy.Second, 7, 1}, {policy.Minute, 60, 60}, {policy.Minute, 119, 1},
-		{policy.Month, 30*86_400 - 1, 1}, {policy.Year, 0, 365 * 86_400},
+		{policy.Second, 7, 1},
+		{policy.Minute, 60, 60},
+		{policy.Minute, 119, 1},
+		{policy.Month, 30*86_400 - 1, 1},
+		{policy.Year, 0, 365 * 86_400},
 	} {
 		require.Equal(t, c.want, c.unit.SecondsUntilReset(c.sec*1_000_000+999_999))
 	}

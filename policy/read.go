@@ -41,7 +41,8 @@ func (e *ReadError) Error() string {
 	return e.File + ":" + strconv.Itoa(e.Line) + ": " + e.Text
 }
 
-// Check returns the error of a term without cost, TERM limit window ... ALGO name or TERM SLOTS max LEASE ms, or nil.
+// Check returns the error of a term without cost, TERM limit window ... ALGO name or TERM SLOTS max LEASE ms,
+// or nil.
 type Check func(term [][]byte) error
 
 // Read reads files: each document of each is a domain. It fails with a *ReadError. Decisions are counted in
@@ -178,7 +179,8 @@ func (r *reader) checkKeys(n *yaml.Node, depth int) error {
 					return err
 				}
 				if e.Kind != yaml.MappingNode {
-					return r.errorf(e.Line, "config error, yaml file contains list of type other than map: %s", e.Value)
+					return r.errorf(e.Line, "config error, yaml file contains list of type "+
+						"other than map: %s", e.Value)
 				}
 				if err := r.checkKeys(e, depth+1); err != nil {
 					return err
@@ -201,8 +203,8 @@ func (r *reader) checkScalar(n *yaml.Node) error {
 	}
 	switch value.(type) {
 	case float64, uint64:
-		return r.errorf(n.Line, "error checking config: %s is not a string, an integer of 64 bits, true or false",
-			n.Value)
+		return r.errorf(n.Line, "error checking config: %s is not a string, an integer of 64 bits, "+
+			"true or false", n.Value)
 	}
 	return nil
 }
@@ -210,8 +212,8 @@ func (r *reader) checkScalar(n *yaml.Node) error {
 // A field is a key of a mapping and its value.
 type field struct{ key, value *yaml.Node }
 
-// fields returns the fields of a mapping, with those of merged mappings. Of a key that is given twice the last
-// counts, also if a merge has it: so it is in Envoy's rate limit service.
+// fields returns the fields of a mapping, with those of merged mappings. Of a key that is given twice the
+// last counts, also if a merge has it: so it is in Envoy's rate limit service.
 func (r *reader) fields(n *yaml.Node) (all []field, err error) {
 	at := make(map[string]int, len(n.Content)/2)
 	put := func(f field) {
@@ -285,7 +287,7 @@ func kindOf(n *yaml.Node) string {
 }
 
 // A table has the fields of a mapping that a T is read from.
-type table[T any] map[string]func(r *reader, n *yaml.Node, into *T) error
+type table[T any] map[string]setter[T]
 
 // read reads a mapping. Keys of Envoy's that belong elsewhere have no effect: they are warned of.
 func (t table[T]) read(r *reader, n *yaml.Node, into *T, where string) error {

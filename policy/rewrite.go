@@ -31,8 +31,8 @@ var (
 	wordError = []byte("ERROR")
 )
 
-// rewrite parses RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]. The names of options are upper
-// case, and the first key is never one.
+// rewrite parses RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]. The names of options are
+// upper case, and the first key is never one.
 func (s *Set) rewrite(m *Matcher, args [][]byte) ([][]byte, error) {
 	if s == nil {
 		return nil, ErrNone

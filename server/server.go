@@ -191,8 +191,9 @@ func New(o Options) *Server {
 	}
 	cfg := o.Config.View()
 	s := &Server{
-		cfg: cfg, log: engine.Logger(cfg, o.Log), intercepts: interceptors{program: o.Intercept}, noCron: o.NoCron,
-		timeouts: timeouts{linger: lingerTimeout, order: orderTimeout}, tls: tlsConfigs{timeout: handshakeTimeout},
+		cfg: cfg, log: engine.Logger(cfg, o.Log), intercepts: interceptors{program: o.Intercept},
+		noCron: o.NoCron, timeouts: timeouts{linger: lingerTimeout, order: orderTimeout},
+		tls:   tlsConfigs{timeout: handshakeTimeout},
 		conns: make(map[*conn]struct{}),
 		done:  make(chan struct{}), loading: loading{done: make(chan struct{})},
 	}

@@ -55,7 +55,8 @@ func announce(cfg *config.Config, srv *server.Server, stdout io.Writer) {
 		if addr := srv.DoorAddr(); addr != nil {
 			doors += " grpc=" + addr.String()
 		}
-		fmt.Fprintf(stdout, "ready port=%d pid=%d version=%s%s\n", srv.Port(), os.Getpid(), engine.Version, doors)
+		fmt.Fprintf(stdout, "ready port=%d pid=%d version=%s%s\n", srv.Port(), os.Getpid(), engine.Version,
+			doors)
 	case <-srv.Ending():
 	}
 }

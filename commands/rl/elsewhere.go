@@ -330,8 +330,8 @@ var (
 	ErrAdoptScores = errAdoptScores
 )
 
-// CheckTerm returns the error of a term without a cost, TERM limit window [limit window ...] [ALGO algorithm] or
-// TERM SLOTS max LEASE ms, or nil.
+// CheckTerm returns the error of a term without a cost, TERM limit window [limit window ...] [ALGO algorithm]
+// or TERM SLOTS max LEASE ms, or nil.
 func CheckTerm(words [][]byte) error {
 	var terms [1]term
 	o := options{words}

@@ -26,20 +26,30 @@ type requirement struct {
 // required lists the texts of each package's metadata. %s is the version.
 var required = map[string][]requirement{
 	"METADATA": {
-		{text: "\nName: zlimit\n"}, {text: "\nVersion: %s\n"}, {text: "\nSummary: "},
+		{text: "\nName: zlimit\n"},
+		{text: "\nVersion: %s\n"},
+		{text: "\nSummary: "},
 		{text: "\nRequires-Python: "},
 		{text: "\nProject-URL: Source, " + projectURL + "\n"},
 		{text: "\nDescription-Content-Type: text/markdown\n"},
 		{text: "\nLicense-Expression: ", open: true},
 	},
 	"package.json": {
-		{text: `"version": "%s"`}, {text: `"description": "`}, {text: `"repository": "github:zlimit/zlimit"`},
-		{text: `"engines": {`}, {text: `"license": "`},
+		{text: `"version": "%s"`},
+		{text: `"description": "`},
+		{text: `"repository": "github:zlimit/zlimit"`},
+		{text: `"engines": {`},
+		{text: `"license": "`},
 	},
 	".pom": {
-		{text: "<groupId>" + mavenGroup + "</groupId>"}, {text: "<version>%s</version>"}, {text: "<name>"},
-		{text: "<description>"}, {text: "<url>" + projectURL + "</url>"}, {text: "<scm>"},
-		{text: "<licenses>", open: true}, {text: "<developers>", open: true},
+		{text: "<groupId>" + mavenGroup + "</groupId>"},
+		{text: "<version>%s</version>"},
+		{text: "<name>"},
+		{text: "<description>"},
+		{text: "<url>" + projectURL + "</url>"},
+		{text: "<scm>"},
+		{text: "<licenses>", open: true},
+		{text: "<developers>", open: true},
 	},
 }
 
@@ -50,6 +60,7 @@ type check struct{ faults, open []string }
 func (c *check) fault(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Sprintf(format, args...))
 }
+
 func (c *check) left(format string, args ...any) {
 	c.open = append(c.open, fmt.Sprintf(format, args...))
 }

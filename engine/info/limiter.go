@@ -49,14 +49,19 @@ var limiterRows = []row{
 			}
 			name := words.Spell(p.Name)
 			put(suffix, pairs{
-				{"allowed", p.Allowed}, {"denied", p.Denied}, {"shadow", p.Shadow}, {"units", p.Units},
-				{"mode", p.Mode}, {"policy", name},
+				{"allowed", p.Allowed},
+				{"denied", p.Denied},
+				{"shadow", p.Shadow},
+				{"units", p.Units},
+				{"mode", p.Mode},
+				{"policy", name},
 			}, name, p.Mode)
 		}
 	}, counter("zlimit_policy_decisions_total",
-		"Decisions of RL.CHECK, by policy of rl-policies, its mode and the result; shadow: admitted, although the "+
-			"limit denied it.", "policy", "mode", "result").of("allowed", "denied", "shadow"),
-		counter("zlimit_policy_units_total", "Units that RL.CHECK has granted, by policy of rl-policies and its mode.",
+		"Decisions of RL.CHECK, by policy of rl-policies, its mode and the result; shadow: admitted, "+
+			"although the limit denied it.", "policy", "mode", "result").of("allowed", "denied", "shadow"),
+		counter("zlimit_policy_units_total",
+			"Units that RL.CHECK has granted, by policy of rl-policies and its mode.",
 			"policy", "mode").of("units")),
 	family("algorithm_", func(f *Facts, put put) {
 		for _, s := range stats.SumBy(f.Stats.Decisions(), rl.Decider.Algorithm) {

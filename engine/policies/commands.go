@@ -16,17 +16,21 @@ var (
 
 // Row returns the row of RL.POLICY.
 func (p *Policies) Row() commands.Command {
-	row := func(name string, arity int, syntax, complexity, summary string, h commands.Handler) commands.Command {
+	row := func(
+		name string, arity int, syntax, complexity, summary string, h commands.Handler,
+	) commands.Command {
 		return commands.Command{
-			Name: name, Arity: arity, Flags: commands.Admin | commands.Loading | commands.Stale | commands.NoScript,
+			Name: name, Arity: arity,
+			Flags: commands.Admin | commands.Loading | commands.Stale | commands.NoScript,
 			Group: "rate-limit", Since: "0.1.0", Complexity: complexity, Syntax: syntax, Summary: summary,
 			Handler: h, Deviation: "zlimit's own",
 		}
 	}
 	return commands.Command{
-		Name: "rl.policy", Arity: -2, Group: "rate-limit", Since: "0.1.0", Complexity: "Depends on subcommand.",
-		Summary: "Shows the policies of rl-policies and what they have decided, or reads their files again.",
-		Example: "LIST", Deviation: "zlimit's own",
+		Name: "rl.policy", Arity: -2, Group: "rate-limit", Since: "0.1.0",
+		Complexity: "Depends on subcommand.",
+		Summary:    "Shows the policies of rl-policies and what they have decided, or reads their files again.",
+		Example:    "LIST", Deviation: "zlimit's own",
 		Subs: []commands.Command{
 			row("list", -2, "[domain]", "O(N) with N policies",
 				"Returns name, mode and decisions of every policy, or of those of a domain.", p.list),

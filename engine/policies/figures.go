@@ -12,12 +12,12 @@ type Figure struct {
 	policy.Tally
 }
 
-// MaxFigures is how many policies, and how many names made of descriptors' values, RL.STATS, INFO and the metrics
-// show.
+// MaxFigures is how many policies, and how many names made of descriptors' values, RL.STATS, INFO and the
+// metrics show.
 const MaxFigures = 1000
 
-// Figures returns what was decided: by policy, in the order of the files, and then by names made of descriptors'
-// values, each at most most of them.
+// Figures returns what was decided: by policy, in the order of the files, and then by names made of
+// descriptors' values, each at most most of them.
 func (p *Policies) Figures(most int) (all []Figure) {
 	set := p.Set()
 	if set == nil {

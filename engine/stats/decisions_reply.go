@@ -11,8 +11,8 @@ import (
 )
 
 // Command returns the row of RL.STATS. It shows the names of tenants, so it is a command of administrators.
-// Its handler calls flush, after which a session's calls are counted. policies returns what is shown of policies; ok
-// is false without any.
+// Its handler calls flush, after which a session's calls are counted. policies returns what is shown of
+// policies; ok is false without any.
 func (s *Stats) Command(
 	flush func(*commands.Ctx), policies func() (_ resp.Value, ok bool),
 ) commands.Command {

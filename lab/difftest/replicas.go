@@ -552,7 +552,7 @@ func (all *replicas) summary(out io.Writer) {
 
 // limiterCommands are sent to our master, with values for $key, $id and $n.
 var limiterCommands = []string{
-	"RL.CHECK edge ip $key", "RL.ALLOW $key:a $n 10s", "RL.ALLOW $key:a 5 10s COST $n", "RL.ALLOW $key:b 3 1s 10 1m COST $n ATMOST",
+	"RL.ALLOW $key:a $n 10s", "RL.ALLOW $key:a 5 10s COST $n", "RL.ALLOW $key:b 3 1s 10 1m COST $n ATMOST",
 	"RL.ALLOW $key:c 20 1m COST $n ALGO GCRA 20", "RL.ALLOW $key:d 20 1m COST $n ALGO FIXED",
 	"RL.ALLOW $key:e 20 1m COST $n ALGO COUNTER",
 	"RL.ALLOW $key:a 5 10s COST $n SHADOW", "RL.MALLOW 2 $key:a 5 10s $key:f 10 1m COST $n SHADOW",

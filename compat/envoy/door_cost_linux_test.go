@@ -1,0 +1,199 @@
+package envoy
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/zlimit/zlimit/oracle"
+)
+
+var doorCost = flag.Int("door-cost", 0, "calls of a round of TestDoorCost; 0: it does not run")
+
+// TestDoorCost compares the processor time of a decision: of zlimit-server, and of Envoy's rate limit service
+// together with its redis-server, in alternating rounds, and logs how long calls take that come 10,000 times a
+// second. Pin the servers apart from it: taskset -c 1 go test -run TestDoorCost -door-cost 50000 -v; they run on
+// processor 0.
+func TestDoorCost(t *testing.T) {
+	if *doorCost == 0 {
+		t.Skip("a benchmark: give it -door-cost 50000")
+	}
+	policies := t.TempDir()
+	file := filepath.Join(policies, "ratelimit", "config", "edge.yaml")
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	require.NoError(t, os.WriteFile(file, []byte("domain: edge\ndescriptors:\n- key: ip\n"+
+		"  rate_limit: {unit: minute, requests_per_unit: 1000000}\n- key: path\n  value: /login\n"+
+		"  rate_limit: {unit: hour, requests_per_unit: 1000000}\n"), 0o600))
+
+	redisServer := oracle.StartFor(t, oracle.Options{RealTime: true})
+	asker := redis.NewClient(&redis.Options{Addr: redisServer.Addr()})
+	defer asker.Close()
+	info, err := asker.Info(t.Context(), "server").Result()
+	require.NoError(t, err)
+	found := regexp.MustCompile(`process_id:(\d+)`).FindStringSubmatch(info)
+	redisPID, err := strconv.Atoi(found[1])
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), "ratelimit")
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/envoyproxy/ratelimit").Output()
+	require.NoError(t, err)
+	buildReference := exec.Command("go", "build", "-o", program, "./src/service_cmd")
+	buildReference.Dir = strings.TrimSpace(string(dir)) // with the versions of its own go.mod
+	out, err := buildReference.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	port := freePort(t)
+	reference := pinned(program)
+	reference.Env = append(os.Environ(), "DISABLE_STATS=true", "LOG_LEVEL=WARN", "REDIS_SOCKET_TYPE=tcp",
+		"REDIS_URL="+redisServer.Addr(), "RUNTIME_ROOT="+policies, "RUNTIME_SUBDIRECTORY=ratelimit",
+		"RUNTIME_WATCH_ROOT=false", "GRPC_HOST=127.0.0.1", "GRPC_PORT="+port, "HOST=127.0.0.1",
+		"PORT="+freePort(t), "DEBUG_HOST=127.0.0.1", "DEBUG_PORT="+freePort(t), "GOMAXPROCS=1")
+	require.NoError(t, reference.Start())
+	t.Cleanup(func() { _ = reference.Process.Kill(); _ = reference.Wait() })
+	require.NoError(t, exec.Command("taskset", "-p", "-c", "0", found[1]).Run())
+
+	zlimit := filepath.Join(t.TempDir(), "zlimit-server")
+	build := exec.Command("go", "build", "-o", zlimit, "./cmd/zlimit-server")
+	build.Dir = filepath.Join("..", "..")
+	out, err = build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	pid, door := startPinned(t, zlimit, "--rl-policies", filepath.Dir(file))
+
+	servers := []struct {
+		name string
+		addr string
+		pids []int
+	}{
+		{"zlimit", door, []int{pid}},
+		{"reference", "127.0.0.1:" + port, []int{reference.Process.Pid, redisPID}},
+	}
+	const rounds = 5
+	perCall := make([][]time.Duration, len(servers))
+	for range rounds {
+		for i, s := range servers {
+			before := cpuOf(t, s.pids)
+			calls, _ := driveDoor(t, s.addr, *doorCost, 0)
+			perCall[i] = append(perCall[i], (cpuOf(t, s.pids)-before)/time.Duration(calls))
+		}
+	}
+	for i, s := range servers {
+		slices.Sort(perCall[i])
+		t.Logf("%-9s %v of processor time a call (of %v)", s.name, perCall[i][rounds/2], perCall[i])
+	}
+	t.Logf("reference / zlimit: %.1f", float64(perCall[1][rounds/2])/float64(perCall[0][rounds/2]))
+	for _, s := range servers {
+		const rate = 10_000
+		calls, times := driveDoor(t, s.addr, *doorCost, rate)
+		t.Logf("%-9s at %d calls a second: half within %v, 99 %% within %v, the slowest %v of %d", s.name, rate,
+			times[calls/2], times[calls*99/100], times[calls-1], calls)
+	}
+}
+
+// pinned returns a command on processor 0.
+func pinned(program string, args ...string) *exec.Cmd {
+	return exec.Command("taskset", append([]string{"-c", "0", program}, args...)...)
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	return port
+}
+
+// startPinned starts zlimit-server on processor 0, and returns its process and the address of its door.
+func startPinned(t *testing.T, program string, args ...string) (pid int, door string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pid")
+	script := filepath.Join(t.TempDir(), "run")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\necho $$ >"+file+"\nexec taskset -c 0 "+program+
+		" \"$@\"\n"), 0o700))
+	_, door = runZlimit(t, script, append([]string{"--rl-grpc-addr", "127.0.0.1:0"}, args...)...)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	return pid, door
+}
+
+// cpuOf returns the processor time of processes.
+func cpuOf(t *testing.T, pids []int) (sum time.Duration) {
+	t.Helper()
+	for _, pid := range pids {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		require.NoError(t, err)
+		_, after, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(after)
+		for _, f := range fields[11:13] { // utime and stime, in hundredths of a second
+			n, err := strconv.Atoi(f)
+			require.NoError(t, err)
+			sum += time.Duration(n) * 10 * time.Millisecond
+		}
+	}
+	return sum
+}
+
+// driveDoor makes calls from 16 callers on 4 connections: rate a second, or as fast as they are answered if that is 0.
+// It returns how long each took, sorted, from when it was due.
+func driveDoor(t *testing.T, addr string, calls, rate int) (int, []time.Duration) {
+	t.Helper()
+	const connections, callers = 4, 16
+	clients := make([]pb.RateLimitServiceClient, connections)
+	for i := range clients {
+		conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		require.NoError(t, err)
+		defer conn.Close()
+		clients[i] = pb.NewRateLimitServiceClient(conn)
+		_, err = clients[i].ShouldRateLimit(t.Context(), request("edge", []string{"ip", "first"}),
+			grpc.WaitForReady(true))
+		require.NoError(t, err)
+	}
+	times := make([]time.Duration, calls)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	begin := time.Now()
+	for i := range callers {
+		c := clients[i%connections]
+		wait.Go(func() {
+			for n := next.Add(1) - 1; n < int64(calls); n = next.Add(1) - 1 {
+				due := time.Now()
+				if rate > 0 {
+					due = begin.Add(time.Duration(n) * time.Second / time.Duration(rate))
+					if d := time.Until(due); d > 0 {
+						timer := time.NewTimer(d)
+						<-timer.C
+					}
+				}
+				r, err := c.ShouldRateLimit(context.Background(), request("edge",
+					[]string{"ip", strconv.Itoa(int(n % 1000))}, []string{"path", "/login"}))
+				if err != nil || len(r.Statuses) != 2 {
+					t.Error(err, r)
+					return
+				}
+				times[n] = time.Since(due)
+			}
+		})
+	}
+	wait.Wait()
+	slices.Sort(times)
+	return calls, times
+}
