@@ -70,9 +70,9 @@ var networkDirectives = []Directive{
 	},
 	{
 		Name: "rl-door-user", Kind: KindString, Immutable: true, Ours: true,
-		About: "User of the ACL whose rights the requests of rl-grpc-addr and rl-http-addr without credentials " +
-			"have; empty: the user that has the name of the client's certificate, or the default user, if that " +
-			"needs no password.",
+		About: "User of the ACL whose rights the requests of rl-grpc-addr and rl-http-addr without " +
+			"credentials have; empty: the user that has the name of the client's certificate, or the " +
+			"default user, if that needs no password.",
 	},
 	{
 		Name: "rl-door-tls", Kind: KindBool, Default: "no", Immutable: true, Ours: true,

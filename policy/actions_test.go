@@ -114,7 +114,10 @@ func TestErrorsOfRateLimits(t *testing.T) {
 			limits("- actions:\n  - request_headers: {header_name: 'a b', descriptor_key: h}\n"),
 			"a.yaml:4: 'a b' is not the name of a header",
 		},
-		{limits("- actions:\n  - source_cluster: {}\n"), "a.yaml:4: config error, unknown key 'source_cluster'"},
+		{
+			limits("- actions:\n  - source_cluster: {}\n"),
+			"a.yaml:4: config error, unknown key 'source_cluster'",
+		},
 		{limits("- actions: {}\n"), "a.yaml:3: error loading config file: a list is expected"},
 		{
 			limits(strings.Repeat("- actions: [{remote_address: {}}]\n", 65)),

@@ -33,8 +33,8 @@ var headersOfDoor = [3]string{"x-ratelimit-limit", "x-ratelimit-remaining", "x-r
 func openRLS(d *door, access *doors.Access) doorService {
 	s := d.server
 	o := rls.Options{
-		Login: access.Login, Waits: s.engine.ChecksWait, Metadata: s.cfg.Bool("rl-door-metadata"), Idle: doorIdle,
-		Serving: s.decides, Log: d.warn,
+		Login: access.Login, Waits: s.engine.ChecksWait, Metadata: s.cfg.Bool("rl-door-metadata"),
+		Idle: doorIdle, Serving: s.decides, Log: d.warn,
 	}
 	if s.cfg.Bool("rl-door-headers") {
 		o.Headers = headersOfDoor
@@ -53,8 +53,8 @@ func (d *rlsDoor) serve() {
 		d.server.wg.Go(func() {
 			defer d.conns.Add(-1)
 			if err := d.serveConn(nc); err != nil && !errors.Is(err, rls.ErrShutdown) {
-				d.server.log.Log(context.Background(), logging.Verbose, "a connection of rl-grpc-addr has failed",
-					"addr", nc.RemoteAddr().String(), "error", err)
+				d.server.log.Log(context.Background(), logging.Verbose,
+					"a connection of rl-grpc-addr has failed", "addr", nc.RemoteAddr().String(), "error", err)
 			}
 		})
 	})

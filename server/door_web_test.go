@@ -40,7 +40,9 @@ func startWeb(t *testing.T, args ...string) *server.Server {
 }
 
 // askWeb returns the status, the header and the body of a request's answer. credentials may be "".
-func askWeb(t *testing.T, c *http.Client, url, body, credentials string) (status int, h http.Header, text string) {
+func askWeb(t *testing.T, c *http.Client, url, body, credentials string) (
+	status int, h http.Header, text string,
+) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	require.NoError(t, err)
@@ -82,7 +84,8 @@ func TestDoorOverHTTP(t *testing.T) {
 		status, _, text := askWeb(t, c, url+"check", pair, "")
 		require.Equal(t, []int{200, 429}[i], status, text)
 	}
-	status, _, text := askWeb(t, c, url+"check", `{"domain":"pair","descriptors":[{"entries":[{"key":"b","value":"1"}]}]}`, "")
+	const second = `{"domain":"pair","descriptors":[{"entries":[{"key":"b","value":"1"}]}]}`
+	status, _, text := askWeb(t, c, url+"check", second, "")
 	require.Equal(t, 200, status)
 	require.Contains(t, text, `"remaining":0`, "what was denied has not counted")
 	status, _, text = askWeb(t, c, url+"check", `{"domain":"pair","descriptors":[]}`, "")

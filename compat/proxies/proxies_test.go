@@ -48,7 +48,8 @@ func TestThirdRequestIsDenied(t *testing.T) {
 		}
 		requireDenied(t, r.send(client, "POST", "/login"))
 		for _, target := range []string{
-			"/login?a=b", "/login?domain=none", "//login", "/./login", "/x/../login", "/%6Cogin", "/login?/../x",
+			"/login?a=b", "/login?domain=none", "//login", "/./login", "/x/../login", "/%6Cogin",
+			"/login?/../x",
 		} {
 			a := r.send(client, "POST", target)
 			require.Equal(t, 429, a.status, target)
@@ -61,7 +62,8 @@ func TestThirdRequestIsDenied(t *testing.T) {
 
 		require.Equal(t, 200, r.send(another, "POST", "/login").status)
 		require.Equal(t, 200, r.send(another, "POST", "/login", hostile...).status)
-		require.Equal(t, 429, r.send(another, "POST", "/login", hostile...).status, "the headers change nothing")
+		again := r.send(another, "POST", "/login", hostile...)
+		require.Equal(t, 429, again.status, "the headers change nothing")
 		require.Equal(t, 200, r.send(client, "GET", "/login").status)
 		require.Equal(t, 200, r.send(client, "POST", "/other").status)
 	})

@@ -68,7 +68,8 @@ func newRig(t *testing.T) *rig {
 	r := &rig{t: t, door: freeAddress(t)}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "policies.yaml")
-	policies := replace(t, block(t, "yaml"), "unit: minute", "unit: year", "requests_per_unit: 5", "requests_per_unit: 2")
+	policies := replace(t, block(t, "yaml"), "unit: minute", "unit: year",
+		"requests_per_unit: 5", "requests_per_unit: 2")
 	require.NoError(t, os.WriteFile(file, []byte(policies), 0o600))
 	var err error
 	r.zlimit, err = abuse.Start(context.Background(), program, dir, &abuse.Row{Directives: []string{
@@ -154,15 +155,16 @@ func nginx(r *rig, dir string, change func(string) string) []string {
 	text := change(replace(r.t, block(r.t, "nginx"), "127.0.0.1:8082", r.door, "127.0.0.1:8000", r.address,
 		"127.0.0.1:9000", r.app))
 	file := r.write(dir, "nginx.conf", "daemon off; master_process off; pid "+dir+"/pid; error_log stderr;\n"+
-		"events {}\nhttp {\naccess_log off;\nclient_body_temp_path "+dir+"/body;\nproxy_temp_path "+dir+"/proxy;\n"+
+		"events {}\nhttp {\naccess_log off;\nclient_body_temp_path "+dir+"/body;\n"+
+		"proxy_temp_path "+dir+"/proxy;\n"+
 		"fastcgi_temp_path "+dir+"/f; uwsgi_temp_path "+dir+"/u; scgi_temp_path "+dir+"/s;\n"+text+"}\n")
 	return []string{"nginx", "-e", "stderr", "-p", dir, "-c", file}
 }
 
 func haproxy(r *rig, dir string, change func(string) string) []string {
 	script := r.write(dir, "zlimit.lua", change(replace(r.t, block(r.t, "lua"), "127.0.0.1:8082", r.door)))
-	text := replace(r.t, block(r.t, "haproxy"), "/etc/haproxy/zlimit.lua", script, "127.0.0.1:8000", r.address,
-		"127.0.0.1:9000", r.app)
+	text := replace(r.t, block(r.t, "haproxy"), "/etc/haproxy/zlimit.lua", script,
+		"127.0.0.1:8000", r.address, "127.0.0.1:9000", r.app)
 	return []string{"haproxy", "-db", "-f", r.write(dir, "haproxy.cfg", text)}
 }
 

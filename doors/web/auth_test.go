@@ -9,7 +9,8 @@ import (
 	"github.com/zlimit/zlimit/doors"
 )
 
-const edge = "/v1/auth?domain=edge&method=x-original-method&uri=x-original-uri&address=x-real-ip&headers=x-tenant"
+const edge = "/v1/auth?domain=edge&method=x-original-method&uri=x-original-uri&address=x-real-ip" +
+	"&headers=x-tenant"
 
 const anyHeader = "/v1/auth?domain=address&address=a"
 
@@ -29,7 +30,8 @@ func TestOriginalRequests(t *testing.T) {
 		{ // what the query does not name is not believed
 			edge, append([]string{
 				"X-Forwarded-For: 9.9.9.9", "X-Forwarded-Method: PUT", "X-Forwarded-Uri: /z",
-				"Forwarded: for=9.9.9.9", "X-HTTP-Method-Override: PUT", "X-Original-URL: /z", "X_Real_IP: 9.9.9.9", "Domain: tenant",
+				"Forwarded: for=9.9.9.9", "X-HTTP-Method-Override: PUT", "X-Original-URL: /z",
+				"X_Real_IP: 9.9.9.9", "Domain: tenant",
 			}, byProxy...),
 			"edge; remote_address=192.0.2.1; method=GET path=/a",
 		},
@@ -57,8 +59,9 @@ func TestPaths(t *testing.T) {
 		"/": "/", "/a/": "/a/", "/a?/../b": "/a", "/a#b": "/a", "//a": "/a",
 		"/./a/../b//c": "/b/c",
 		"/%61%2Fb":     "/a/b",
-		"/a/..":        "/", "/a/b/.": "/a/b/", "/../../x": "/x", "/%2e%2e/x": "/x", "*": "*", "http://h/x/?y": "/x/",
-		"http://h": "/", "/a%3Fb": "/a?b", "/?x=://y": "/", "/a/x://y": "/a/x:/y",
+		"/a/..":        "/", "/a/b/.": "/a/b/", "/../../x": "/x", "/%2e%2e/x": "/x", "*": "*",
+		"http://h/x/?y": "/x/",
+		"http://h":      "/", "/a%3Fb": "/a?b", "/?x=://y": "/", "/a/x://y": "/a/x:/y",
 		"": "", "a": "", "/%zz": "", "/%": "", "?x": "", "h:81": "",
 	} {
 		w, body := b.do(request("GET", edge, "",
@@ -113,7 +116,7 @@ func TestProxiesAreToldMistakes(t *testing.T) {
 		"domain=edge&domain=tenant":          "the parameter domain",
 		"domain=none":                        `the domain "none" has no rate_limits`,
 		"domain=plain":                       `the domain "plain" has no rate_limits`,
-		"domain=edge&adress=x":               `unknown parameter "adress"`,
+		"domain=edge&addr=x":                 `unknown parameter "addr"`,
 		"domain=edge;x":                      "is not valid",
 		"domain=edge":                        "address=HEADER",
 		"domain=edge&address=x-real-ip":      "method=HEADER",
@@ -157,7 +160,8 @@ func TestDeniedRequests(t *testing.T) {
 	b.decide = func(_ *doors.Request, response *doors.Response) error {
 		response.Code, response.Binding = doors.OverLimit, 0
 		response.Statuses = []doors.Status{{
-			Code: doors.OverLimit, HasLimit: true, Limit: doors.Limit{Requests: 2, Unit: 1}, HasReset: true, RetryMs: 1,
+			Code: doors.OverLimit, HasLimit: true, Limit: doors.Limit{Requests: 2, Unit: 1}, HasReset: true,
+			RetryMs: 1,
 		}}
 		return nil
 	}

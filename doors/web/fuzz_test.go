@@ -11,8 +11,10 @@ import (
 // FuzzAuth: whatever the proxy's headers have, the request is refused, or its descriptors are of one form.
 func FuzzAuth(f *testing.F) {
 	for _, seed := range [][3]string{
-		{"GET", "/a?b", "192.0.2.1"}, {"PUT", "//a/%2e%2e/b/", "::1, [2001:db8::1]:80"},
-		{"", "http://h/%00", "fe80::1%lo"}, {"GET", "*", ","},
+		{"GET", "/a?b", "192.0.2.1"},
+		{"PUT", "//a/%2e%2e/b/", "::1, [2001:db8::1]:80"},
+		{"", "http://h/%00", "fe80::1%lo"},
+		{"GET", "*", ","},
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}

@@ -104,8 +104,8 @@ func (o *origin) one(name string) (value string, ok bool, err error) {
 // it has.
 func (o *origin) set(name, parameter, what string) (string, error) {
 	if name == "" {
-		return "", misconfigured("the policies use %s, and the query of %s does not say which header has it: "+
-			"%s=HEADER", what, authPath, parameter)
+		return "", misconfigured("the policies use %s, and the query of %s does not say which header has "+
+			"it: %s=HEADER", what, authPath, parameter)
 	}
 	value, ok, err := o.one(name)
 	if err == nil && !ok {
@@ -130,8 +130,8 @@ func (o *origin) headerOf(name string) (value string, ok bool, err error) {
 		}
 		return value, err == nil, err
 	case !slices.Contains(o.query.headers, name):
-		return "", false, misconfigured("the policies use the header %s, and the query of %s does not have it in "+
-			"headers", name, authPath)
+		return "", false, misconfigured("the policies use the header %s, and the query of %s does not have "+
+			"it in headers", name, authPath)
 	}
 	return o.one(name)
 }

@@ -78,7 +78,7 @@ func TestRunningRequestsAreBounded(t *testing.T) {
 	}
 	w, body := b.check(oneDescriptor)
 	require.Equal(t, 503, w.Code)
-	require.Equal(t, `{"error":"too many requests at a time"}`, body)
+	require.JSONEq(t, `{"error":"too many requests at a time"}`, body)
 	require.Equal(t, "1", w.Header().Get("Retry-After"))
 	close(end)
 	wait.Wait()

@@ -71,7 +71,11 @@ func TestSmuggledRequests(t *testing.T) {
 		{get + "\r\n" + get + "\r\n" + end, []int{200, 200, 404}, 2},
 		{post + "Content-Length: 14\r\n\r\n" + body + end, []int{200, 404}, 1},
 		{post + "Transfer-Encoding: chunked\r\n\r\ne\r\n" + body + "\r\n0\r\n\r\n" + end, []int{411}, 0},
-		{post + "Content-Length: 14\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + get + "\r\n", []int{411}, 0},
+		{
+			post + "Content-Length: 14\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + get + "\r\n",
+			[]int{411},
+			0,
+		},
 		{post + "Transfer-Encoding: chunked\r\nContent-Length: 14\r\n\r\n" + body + end, []int{411}, 0},
 		{post + "Transfer-Encoding: xchunked\r\n\r\n" + body + end, []int{501}, 0},
 		{post + "Transfer-Encoding : chunked\r\n\r\n" + body + end, []int{400}, 0},
@@ -98,7 +102,8 @@ func TestSlowPeersKeepNobodyOut(t *testing.T) {
 		c, err := net.Dial("tcp", address)
 		require.NoError(t, err)
 		t.Cleanup(func() { c.Close() })
-		text := "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+		text := "POST /v1/check HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n" +
+			"Content-Length: 9\r\n\r\n{"
 		_, err = io.WriteString(c, text[:len(text)-i%len(text)])
 		if err != nil { // it was replaced at once
 			require.ErrorContains(t, err, "reset")
