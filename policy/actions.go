@@ -3,7 +3,7 @@ package policy
 // Bounds of a domain's rate_limits.
 const (
 	maxRateLimits = 64
-	maxActions    = MaxEntries // of one of rate_limits, each of which makes one entry
+	maxActions    = MaxEntries // of one of rate_limits; each makes one entry
 )
 
 // Attributes are what the actions of a domain find in a request.

@@ -29,7 +29,7 @@ type doorService interface {
 	shutdown(ctx context.Context)
 }
 
-// doorKinds are the doors that there can be.
+// doorKinds lists the kinds of doors.
 var doorKinds = [...]struct {
 	directive string
 	protocol  string

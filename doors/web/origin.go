@@ -87,7 +87,7 @@ func (o *origin) attributes() *policy.Attributes {
 	return &policy.Attributes{Header: o.headerOf, Address: o.address}
 }
 
-// one returns the value of a header. It is an error if there are several: which one the proxy has set is not
+// one returns the value of a header. Several are an error: which one the proxy has set is not
 // known.
 func (o *origin) one(name string) (value string, ok bool, err error) {
 	values := o.header[textproto.CanonicalMIMEHeaderKey(name)]

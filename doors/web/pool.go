@@ -91,7 +91,7 @@ func (p *pool) take(id identity, now time.Time) (found *pooled) {
 	return found
 }
 
-// put makes a client idle. It closes the one that has been idle longest if there are too many.
+// put makes a client idle. If too many are, it closes the one that has been idle longest.
 func (p *pool) put(c *pooled) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
