@@ -50,7 +50,7 @@ var (
 )
 
 // elsewhere are names that pages and comments take from other programs.
-var elsewhere = []string{"TestConfiguration", "out.md", "table.md"}
+var elsewhere = []string{"TestConfiguration", "out.md", "table.md", "/etc/haproxy/zlimit.lua"}
 
 // notOurs are directories with what git or a build has written.
 var notOurs = []string{".git", ".bin", ".venv", "node_modules", "out", "target"}

@@ -37,7 +37,8 @@ var mayImport = map[string][]string{
 		"server", "metrics", "engine", "engine/durable", "upstream", "upstream/directives",
 		"upstream/export", "commands", "logging", "config",
 	},
-	"metrics":              {"page", "engine", "engine/info"},
+	"metrics":              {"listener", "page", "engine", "engine/info"},
+	"listener":             {},
 	"page":                 {"engine", "engine/info", "resp"},
 	"bench":                {"bench/recorded", root, "testca"},
 	"bench/recorded":       {"words"},
@@ -47,7 +48,7 @@ var mayImport = map[string][]string{
 	"server": {
 		"server/poll", "server/tlsconfig", root, "engine", "engine/faults", "upstream", "upstream/call",
 		"upstream/directives", "clock", "config", "logging", "persist/disk", "resp", "store/decimal", "words",
-		"doors", "doors/rls",
+		"doors", "doors/rls", "doors/web",
 	},
 	"server/tlsconfig": {},
 	"server/pipe":      {},
@@ -64,6 +65,7 @@ var mayImport = map[string][]string{
 	},
 	"doors":           {"engine", "acl", "policy", "resp"},
 	"doors/rls":       {"doors", "policy"},
+	"doors/web":       {"doors", "listener", "policy"},
 	"engine/policies": {"commands", "commands/rl", "policy", "config", "resp"},
 	"upstream": {
 		"engine/cluster", "store", "upstream/call", "upstream/ratelimit", "commands", "limiter", "resp",
@@ -184,7 +186,8 @@ var restricted = map[string][]string{
 	"net": {
 		"server", "metrics", "page", "server/pipe", "limiter/httplimit",
 		"zlimittest", "zlimittest/miniredis", "bench", "bench/recorded", "oracle",
-		"testca", "cmd/zlimit-server", "upstream", "upstream/export", "doors/rls",
+		"testca", "cmd/zlimit-server", "upstream", "upstream/export",
+		"doors/rls", "doors/web", "listener",
 	},
 }
 

@@ -64,14 +64,20 @@ var networkDirectives = []Directive{
 			"rl-policies, over gRPC; empty: none.",
 	},
 	{
+		Name: "rl-http-addr", Kind: KindString, Immutable: true, Ours: true,
+		About: "Address, as host:port, at which HTTP requests are decided by the policies of rl-policies: " +
+			"POST /v1/check, and GET /v1/auth for proxies; empty: none.",
+	},
+	{
 		Name: "rl-door-user", Kind: KindString, Immutable: true, Ours: true,
-		About: "User of the ACL whose rights the requests of rl-grpc-addr without credentials have; empty: " +
-			"the user that has the name of the client's certificate, or the default user, if that needs no " +
-			"password.",
+		About: "User of the ACL whose rights the requests of rl-grpc-addr and rl-http-addr without " +
+			"credentials have; empty: the user that has the name of the client's certificate, or the " +
+			"default user, if that needs no password.",
 	},
 	{
 		Name: "rl-door-tls", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
-		About: "Whether rl-grpc-addr is over TLS, with the certificates and client certificates of tls-port.",
+		About: "Whether rl-grpc-addr and rl-http-addr are over TLS, with the certificates and client " +
+			"certificates of tls-port.",
 	},
 	{
 		Name: "rl-door-headers", Kind: KindBool, Default: "no", Immutable: true, Ours: true,

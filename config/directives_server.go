@@ -30,8 +30,8 @@ var serverDirectives = []Directive{
 	{
 		Name: "ready-line", Kind: KindBool, Default: "no", Immutable: true, Ours: true,
 		About: "Whether a line is written to standard output once the server answers commands: ready, and " +
-			"port, pid and version as name=value, and grpc if rl-grpc-addr is set; for the program that " +
-			"has started it.",
+			"port, pid and version as name=value, and http and grpc if rl-http-addr and rl-grpc-addr are " +
+			"set; for the program that has started it.",
 	},
 	{
 		Name: "exit-with-stdin", Kind: KindBool, Default: "no", Immutable: true, Ours: true,

@@ -40,3 +40,24 @@ func answerProbe(w http.ResponseWriter, status int, text string) {
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n") // the client may have gone
 }
+
+// boundedBesideProbes answers 503 to requests beyond so many at a time. Probes are answered
+// whatever the others do.
+func boundedBesideProbes(next http.Handler, most int) http.Handler {
+	running := make(chan struct{}, most)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == healthPath || r.URL.Path == readyPath {
+			next.ServeHTTP(w, r)
+			return
+		}
+		select {
+		case running <- struct{}{}:
+			defer func() { <-running }()
+			next.ServeHTTP(w, r)
+		default:
+			w.Header().Set("Connection", "close")
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "there are too many requests at a time", http.StatusServiceUnavailable)
+		}
+	})
+}

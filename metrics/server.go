@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/listener"
 	"github.com/zlimit/zlimit/page"
 )
 
@@ -72,12 +73,12 @@ func Listen(address string, e *engine.Engine, peer PeerFunc) (*Server, error) {
 	pages := page.New(page.Options{Engine: e, Peer: peer})
 	pages.Register(mux)
 	network := func(remote net.Addr) string { return peer(remote).Network }
-	accepting := newConnections(l.(*net.TCPListener), maxConnections, maxOfAddress, network)
+	accepting := listener.New(l.(*net.TCPListener), maxConnections, maxOfAddress, network)
 	s := &Server{
 		listener: l, done: make(chan struct{}),
 		http: &http.Server{
-			Handler:     owingReply(boundedBesideProbes(cleanPaths(mux), maxRequests)),
-			ConnContext: withConnection, ConnState: connState,
+			Handler:     listener.OwingReply(boundedBesideProbes(cleanPaths(mux), maxRequests)),
+			ConnContext: listener.WithConnection, ConnState: listener.ConnState,
 			ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout,
 			IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		},

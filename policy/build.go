@@ -24,6 +24,9 @@ func (r *reader) addDomain(line int, in *domainFields) error {
 	default:
 		return r.errorf(line, "count is each or all, not '%s'", in.count)
 	}
+	if err := r.addRateLimits(d, in.rateLimits); err != nil {
+		return err
+	}
 	r.set.domains[in.domain] = d
 	return r.addBelow(d, &d.root, in.domain+".", in.descriptors, false)
 }

@@ -12,6 +12,7 @@ type (
 		domain      string
 		count       string
 		descriptors []descriptorFields
+		rateLimits  []actionsFields
 	}
 	descriptorFields struct {
 		line       int
@@ -52,6 +53,11 @@ var (
 	domainTable = table[domainFields]{
 		"domain": text(func(f *domainFields) *string { return &f.domain }),
 		"count":  text(func(f *domainFields) *string { return &f.count }),
+		"rate_limits": list(&actionsTable, "an entry of rate_limits",
+			func(d *domainFields, f actionsFields, line int) {
+				f.line = line
+				d.rateLimits = append(d.rateLimits, f)
+			}),
 	}
 	descriptorTable = table[descriptorFields]{
 		"key":             text(func(f *descriptorFields) *string { return &f.key }),

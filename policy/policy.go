@@ -117,7 +117,8 @@ type Domain struct {
 	File string
 	Line int
 
-	root node
+	root       node
+	rateLimits [][]action // each makes one descriptor of a request
 }
 
 // A node is one entry of a file, with those below it.

@@ -326,6 +326,8 @@ var known = func() map[string]bool {
 		slices.Collect(maps.Keys(domainTable)), slices.Collect(maps.Keys(descriptorTable)),
 		slices.Collect(maps.Keys(rateLimitTable)), slices.Collect(maps.Keys(replacesTable)),
 		slices.Collect(maps.Keys(quotaTable)), slices.Collect(maps.Keys(concurrencyTable)),
+		slices.Collect(maps.Keys(actionsTable)), slices.Collect(maps.Keys(actionTable)),
+		slices.Collect(maps.Keys(genericTable)), slices.Collect(maps.Keys(headerTable)),
 	} {
 		for _, name := range names {
 			all[name] = true

@@ -3,62 +3,83 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
-	"sync/atomic"
 	"time"
 
 	"github.com/zlimit/zlimit/doors"
-	"github.com/zlimit/zlimit/doors/rls"
 	"github.com/zlimit/zlimit/engine"
-	"github.com/zlimit/zlimit/logging"
 )
 
-// A door is the listener of rl-grpc-addr, which Envoy's rate limit service is asked at.
+// A door is the listener of a directive, where proxies ask for decisions by another protocol than Redis'.
 type door struct {
-	server   *Server
-	listener net.Listener
-	overTLS  bool
-	rls      *rls.Server
-	conns    atomic.Int64
+	server    *Server
+	directive string
+	protocol  string // that TLS negotiates
+	listener  net.Listener
+	overTLS   bool
+	service   doorService
 }
 
-// Bounds of a door.
-const (
-	maxDoorConns = 4096
-	// doorIdle is how long a connection may have no request under way.
-	doorIdle = time.Hour
-	// doorDrain is how long a shutdown waits for requests under way.
-	doorDrain = 5 * time.Second
-)
+// A doorService serves the connections of a door.
+type doorService interface {
+	// serve accepts connections until the listener closes.
+	serve()
+	// shutdown waits for requests under way, and aborts them when ctx is done.
+	shutdown(ctx context.Context)
+}
 
-// headersOfDoor are the headers of rl-door-headers, which are those of Envoy's HTTP filter.
-var headersOfDoor = [3]string{"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
+// doorKinds lists the kinds of doors.
+var doorKinds = [...]struct {
+	directive string
+	protocol  string
+	open      func(*door, *doors.Access) doorService
+}{
+	{"rl-grpc-addr", "h2", openRLS},
+	{"rl-http-addr", "http/1.1", openWeb},
+}
 
-// openDoor opens rl-grpc-addr, if it is not empty.
-func (s *Server) openDoor() error {
-	address := s.cfg.String("rl-grpc-addr")
-	if address == "" {
-		return nil
+// doorDrain is how long a shutdown waits for requests under way.
+const doorDrain = 5 * time.Second
+
+// openDoors opens the doors whose directives are not empty: all of them, or none if it returns an error.
+func (s *Server) openDoors() error {
+	for _, kind := range doorKinds {
+		address := s.cfg.String(kind.directive)
+		if address == "" {
+			continue
+		}
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			s.closeDoors()
+			s.doors = nil
+			return fmt.Errorf("%s: %w", kind.directive, err)
+		}
+		d := &door{
+			server: s, directive: kind.directive, protocol: kind.protocol, listener: l,
+			overTLS: s.cfg.Bool("rl-door-tls"),
+		}
+		d.service = kind.open(d, &doors.Access{
+			Engine: s.engine, Peer: d.peer, User: s.cfg.String("rl-door-user"), Ending: s.done,
+		})
+		s.doors = append(s.doors, d)
 	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf("rl-grpc-addr: %w", err)
-	}
-	d := &door{server: s, listener: l, overTLS: s.cfg.Bool("rl-door-tls")}
-	access := doors.Access{Engine: s.engine, Peer: d.peer, User: s.cfg.String("rl-door-user"), Ending: s.done}
-	o := rls.Options{
-		Login: access.Login, Waits: s.engine.ChecksWait, Metadata: s.cfg.Bool("rl-door-metadata"), Idle: doorIdle,
-		Serving: func() bool { return s.loading.isDone() && !s.isClosing() },
-		Log:     func(format string, args ...any) { s.log.Warn("rl-grpc-addr: " + fmt.Sprintf(format, args...)) },
-	}
-	if s.cfg.Bool("rl-door-headers") {
-		o.Headers = headersOfDoor
-	}
-	d.rls = rls.New(&o)
-	s.door = d
 	return nil
+}
+
+// closeDoors makes the doors accept no more connections.
+func (s *Server) closeDoors() {
+	for _, d := range s.doors {
+		d.listener.Close()
+	}
+}
+
+// decides reports whether decisions can be made.
+func (s *Server) decides() bool { return s.loading.isDone() && !s.isClosing() }
+
+// warn logs what peers of the door have to be told, or the operator.
+func (d *door) warn(format string, args ...any) {
+	d.server.log.Warn(d.directive + ": " + fmt.Sprintf(format, args...))
 }
 
 // peer returns what the session of a connection from an address knows of it.
@@ -70,54 +91,38 @@ func (d *door) peer(addr string) engine.Peer {
 	return p
 }
 
-// serve accepts connections until the server closes, and returns when they have ended.
+// serve serves connections until the server closes, and returns when they have ended.
 func (d *door) serve() {
-	d.server.accept(d.listener, func(nc net.Conn) {
-		if d.conns.Add(1) > maxDoorConns || d.server.isDenied(nc.RemoteAddr()) {
-			d.server.engine.Stats().Rejected.Add(1)
-			d.conns.Add(-1)
-			nc.Close()
-			return
-		}
-		d.server.wg.Go(func() {
-			defer d.conns.Add(-1)
-			if err := d.serveConn(nc); err != nil && !errors.Is(err, rls.ErrShutdown) {
-				d.server.log.Log(context.Background(), logging.Verbose, "a connection of rl-grpc-addr has failed",
-					"addr", nc.RemoteAddr().String(), "error", err)
-			}
-		})
-	})
+	d.service.serve()
 	ctx, cancel := context.WithTimeout(context.Background(), doorDrain)
 	defer cancel()
-	_ = d.rls.Shutdown(ctx) // what is left is cut
+	d.service.shutdown(ctx)
 }
 
-// serveConn serves a connection, after the handshake if it is over TLS.
-func (d *door) serveConn(nc net.Conn) error {
-	if !d.overTLS {
-		return d.rls.Serve(nc, "")
-	}
+// reject closes a connection that is not served.
+func (d *door) reject(nc net.Conn) {
+	d.server.engine.Stats().Rejected.Add(1)
+	nc.Close()
+}
+
+// tlsConfig returns the configuration of a new connection.
+func (d *door) tlsConfig() *tls.Config {
 	config := d.server.tls.server.Load().Clone()
-	config.NextProtos = []string{"h2"}
-	over := tls.Server(nc, config)
-	ctx, cancel := context.WithTimeout(context.Background(), d.server.tls.timeout)
-	defer cancel()
-	if err := over.HandshakeContext(ctx); err != nil {
-		d.server.engine.Stats().Handshakes.Add(1)
-		nc.Close()
-		return err
-	}
-	name := ""
-	if shown := over.ConnectionState().PeerCertificates; len(shown) > 0 {
-		name = shown[0].Subject.CommonName
-	}
-	return d.rls.Serve(over, name)
+	config.NextProtos = []string{d.protocol}
+	return config
 }
 
 // DoorAddr returns the address of rl-grpc-addr, or nil if it is empty.
-func (s *Server) DoorAddr() net.Addr {
-	if s.door == nil {
-		return nil
+func (s *Server) DoorAddr() net.Addr { return s.doorAddr("rl-grpc-addr") }
+
+// HTTPDoorAddr returns the address of rl-http-addr, or nil if it is empty.
+func (s *Server) HTTPDoorAddr() net.Addr { return s.doorAddr("rl-http-addr") }
+
+func (s *Server) doorAddr(directive string) net.Addr {
+	for _, d := range s.doors {
+		if d.directive == directive {
+			return d.listener.Addr()
+		}
 	}
-	return s.door.listener.Addr()
+	return nil
 }

@@ -41,7 +41,7 @@ func (s *Server) listen(freePort bool) error {
 		return errors.New("nothing to listen on: port and tls-port are 0, and none of port-file, " +
 			"ready-line and unixsocket is set")
 	}
-	if err := s.openDoor(); err != nil {
+	if err := s.openDoors(); err != nil {
 		return err
 	}
 	if err := s.setChosenPorts(); err != nil {

@@ -68,7 +68,7 @@ type Server struct {
 	log        *slog.Logger // Options.Log, limited by loglevel
 	engine     *engine.Engine
 	own        *ownEngine // nil: the engine was passed in Options
-	door       *door      // of rl-grpc-addr; nil: there is none
+	doors      []*door
 	intercepts interceptors
 	noCron     bool
 	timeouts   timeouts
@@ -348,7 +348,7 @@ func (s *Server) Serve() error {
 				s.accept(l, s.admit)
 			})
 		}
-		if d := s.door; d != nil {
+		for _, d := range s.doors {
 			s.wg.Go(func() {
 				<-ready
 				d.serve()
@@ -549,9 +549,7 @@ func (s *Server) Close() error {
 		for _, l := range s.listeners {
 			l.Close()
 		}
-		if s.door != nil {
-			s.door.listener.Close()
-		}
+		s.closeDoors()
 		for c := range s.conns {
 			c.shutDown()
 		}

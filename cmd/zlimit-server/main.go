@@ -127,6 +127,9 @@ func serve(cfg *config.Config, stdin io.Reader, stdout io.Writer) error {
 	if addr := srv.DoorAddr(); addr != nil {
 		logger.Info(fmt.Sprintf("Envoy's rate limit service at %v", addr))
 	}
+	if addr := srv.HTTPDoorAddr(); addr != nil {
+		logger.Info(fmt.Sprintf("decisions over HTTP at %v", addr))
+	}
 	ended := make(chan struct{})
 	defer close(ended)
 	notified := make(chan struct{})

@@ -48,12 +48,15 @@ func announce(cfg *config.Config, srv *server.Server, stdout io.Writer) {
 	}
 	select {
 	case <-srv.Loaded():
-		door := ""
+		doors := ""
+		if addr := srv.HTTPDoorAddr(); addr != nil {
+			doors = " http=" + addr.String()
+		}
 		if addr := srv.DoorAddr(); addr != nil {
-			door = " grpc=" + addr.String()
+			doors += " grpc=" + addr.String()
 		}
 		fmt.Fprintf(stdout, "ready port=%d pid=%d version=%s%s\n", srv.Port(), os.Getpid(), engine.Version,
-			door)
+			doors)
 	case <-srv.Ending():
 	}
 }

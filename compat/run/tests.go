@@ -19,7 +19,8 @@ import (
 // compare nothing with Redis; terminal and exporter run Redis' tools and redis_exporter
 // against both servers, sentinel runs redis-sentinel over both, cluster puts the server
 // before a cluster of redis-servers, migration moves the limiter libraries from one
-// to the other, envoy holds the rate limit service against Envoy's, and programs records queues and limiters and replays them on both.
+// to the other, envoy holds the rate limit service against Envoy's, programs records queues and limiters and
+// replays them on both, and proxies runs nginx, HAProxy and Caddy in front of zlimit-server.
 type suite struct {
 	name         string // as in --only
 	dir          string
@@ -65,6 +66,7 @@ func testSuites(root string) []suite {
 		},
 		{name: "envoy", dir: at("compat/envoy"), command: []string{"go", "test", "-count=1", "./..."}},
 		{name: "terminal", dir: at("compat/terminal"), command: []string{"go", "test", "-count=1", "./..."}},
+		{name: "proxies", dir: at("compat/proxies"), command: []string{"go", "test", "-count=1", "./..."}},
 		{
 			name: "migration", dir: at("compat/migration"),
 			preparations: slices.DeleteFunc(libraryPreparations(root), func(p preparation) bool {

@@ -1,10 +1,8 @@
-package metrics
+package listener
 
 import (
-	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,7 +13,7 @@ import (
 // A dialer connects to a bounded listener and accepts what it has connected.
 type dialer struct {
 	t       *testing.T
-	l       *connections
+	l       *Connections
 	address atomic.Value // of the next connection, a string
 }
 
@@ -25,7 +23,7 @@ func newDialer(t *testing.T, most, mostOfOne int) *dialer {
 	require.NoError(t, err)
 	d := &dialer{t: t}
 	address := func(net.Addr) string { return d.address.Load().(string) }
-	d.l = newConnections(l.(*net.TCPListener), most, mostOfOne, address)
+	d.l = New(l.(*net.TCPListener), most, mostOfOne, address)
 	t.Cleanup(func() { _ = l.Close() }) // unless the test has
 	return d
 }
@@ -57,7 +55,7 @@ func requireClosed(t *testing.T, client net.Conn) {
 }
 
 // open returns which connections have not been replaced.
-func open(l *connections, all ...*connection) (numbers []int) {
+func open(l *Connections, all ...*connection) (numbers []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, c := range all {
@@ -139,10 +137,12 @@ func TestBodiesKeepNobodyOut(t *testing.T) {
 	d := newDialer(t, 4, 4)
 	for length, idle := range map[int64]bool{0: false, 100: true, -1: true} {
 		_, c := d.connect("a")
-		owing := owingReply(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		owing := OwingReply(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			require.Equal(t, idle, c.place != nil, length)
+			HasRead(r)
+			require.Nil(t, c.place, "once the body was read")
 		}))
-		ctx := withConnection(t.Context(), c)
+		ctx := WithConnection(t.Context(), c)
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/", http.NoBody)
 		require.NoError(t, err)
 		r.ContentLength = length
@@ -193,51 +193,4 @@ func TestConnectionsAtOnce(t *testing.T) {
 	require.Zero(t, d.l.count)
 	require.Empty(t, d.l.of)
 	require.Zero(t, d.l.idle.Len())
-}
-
-// Probes are answered while every other place is taken.
-func TestProbesBesideRequests(t *testing.T) {
-	started, end := make(chan struct{}), make(chan struct{})
-	s := httptest.NewServer(boundedBesideProbes(http.HandlerFunc(func(
-		w http.ResponseWriter, r *http.Request,
-	) {
-		if r.URL.Path == "/metrics" {
-			started <- struct{}{}
-			<-end
-		}
-		_, _ = io.WriteString(w, r.URL.Path)
-	}), 3))
-	defer s.Close()
-	get := func(path string) (status int, body string) {
-		r, err := http.Get(s.URL + path)
-		if err != nil {
-			t.Error(err)
-			return 0, ""
-		}
-		defer r.Body.Close()
-		text, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		return r.StatusCode, string(text)
-	}
-	var wait sync.WaitGroup
-	for range 3 {
-		wait.Go(func() { get("/metrics") })
-		<-started
-	}
-	for _, path := range []string{healthPath, readyPath} {
-		status, body := get(path)
-		require.Equal(t, http.StatusOK, status)
-		require.Equal(t, path, body)
-	}
-	for _, path := range []string{"/metrics", "/", "/healthz/x"} {
-		status, body := get(path)
-		require.Equal(t, http.StatusServiceUnavailable, status, path)
-		require.Equal(t, "there are too many requests at a time\n", body)
-	}
-	close(end)
-	wait.Wait()
-	status, _ := get("/")
-	require.Equal(t, http.StatusOK, status)
 }

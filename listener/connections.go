@@ -1,4 +1,8 @@
-package metrics
+// Package listener has a TCP listener for servers of HTTP that bounds the number of connections, in all and
+// for each address.
+//
+// This package is internal to zlimit: it may change in any release.
+package listener
 
 import (
 	"container/list"
@@ -8,11 +12,11 @@ import (
 	"sync"
 )
 
-// connections is a listener that bounds the number of connections, in all and for each address. One that
+// Connections is a listener that bounds the number of connections, in all and for each address. One that
 // arrives at a bound replaces the oldest idle one, so that peers who send nothing, or half a header, keep
 // nobody out. A connection is idle while its server owes it no reply: before it has sent a complete header,
 // and after the reply.
-type connections struct {
+type Connections struct {
 	*net.TCPListener
 	most, mostOfOne int
 	address         func(remote net.Addr) string // what counts as one address
@@ -26,20 +30,22 @@ type connections struct {
 // A connection is an accepted connection.
 type connection struct {
 	*net.TCPConn
-	owner   *connections
+	owner   *Connections
 	address string
 	place   *list.Element // in idle, or nil; protected by owner.mu
 	gone    bool          // protected by owner.mu
 }
 
-func newConnections(l *net.TCPListener, most, mostOfOne int, address func(net.Addr) string) *connections {
-	return &connections{
+// New bounds the connections of l by most, and by mostOfOne for those whose address is the same. address says
+// what counts as one.
+func New(l *net.TCPListener, most, mostOfOne int, address func(net.Addr) string) *Connections {
+	return &Connections{
 		TCPListener: l, most: most, mostOfOne: mostOfOne, address: address, of: make(map[string]int),
 	}
 }
 
 // Accept returns the next connection that there is room for, and closes those before it.
-func (l *connections) Accept() (net.Conn, error) {
+func (l *Connections) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.AcceptTCP()
 		if err != nil {
@@ -59,7 +65,7 @@ func (l *connections) Accept() (net.Conn, error) {
 
 // admit makes room for a connection. It returns the one that c replaces, if any, and reports
 // whether there is room.
-func (l *connections) admit(c *connection) (replaced *connection, ok bool) {
+func (l *Connections) admit(c *connection) (replaced *connection, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -84,7 +90,7 @@ func (l *connections) admit(c *connection) (replaced *connection, ok bool) {
 
 // oldest returns the oldest idle connection of those that match, or nil. It requires that mu is
 // held.
-func (l *connections) oldest(matches func(*connection) bool) *connection {
+func (l *Connections) oldest(matches func(*connection) bool) *connection {
 	for at := l.idle.Front(); at != nil; at = at.Next() {
 		if c := at.Value.(*connection); matches(c) {
 			return c
@@ -94,7 +100,7 @@ func (l *connections) oldest(matches func(*connection) bool) *connection {
 }
 
 // remove forgets a connection. It requires that mu is held.
-func (l *connections) remove(c *connection) {
+func (l *Connections) remove(c *connection) {
 	if c.gone {
 		return
 	}
@@ -141,46 +147,43 @@ func (c *connection) Close() error {
 
 type connectionKey struct{}
 
-// withConnection is http.Server.ConnContext.
-func withConnection(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, c)
+// accepted returns the accepted connection under one that may be over TLS, or nil if a Connections has not
+// accepted it.
+func accepted(c net.Conn) *connection {
+	if over, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = over.NetConn()
+	}
+	under, _ := c.(*connection)
+	return under
 }
 
-// connState is http.Server.ConnState: between two requests a connection is idle.
-func connState(c net.Conn, state http.ConnState) {
-	if c, ok := c.(*connection); ok && state == http.StateIdle {
+// WithConnection is http.Server.ConnContext.
+func WithConnection(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, accepted(c))
+}
+
+// ConnState is http.Server.ConnState: between two requests a connection is idle.
+func ConnState(c net.Conn, state http.ConnState) {
+	if c := accepted(c); c != nil && state == http.StateIdle {
 		c.mark(true)
 	}
 }
 
-// owingReply marks the connection of each request, whose header is complete by then. One with a body stays
+// OwingReply marks the connection of each request, whose header is complete by then. One with a body stays
 // idle: net/http does not reply before it has read that, and it may never come.
-func owingReply(next http.Handler) http.Handler {
+func OwingReply(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok && r.ContentLength == 0 {
+		c, _ := r.Context().Value(connectionKey{}).(*connection)
+		if c != nil && r.ContentLength == 0 {
 			c.mark(false)
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// boundedBesideProbes answers 503 to requests beyond so many at a time. Probes are answered
-// whatever the others do.
-func boundedBesideProbes(next http.Handler, most int) http.Handler {
-	running := make(chan struct{}, most)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == healthPath || r.URL.Path == readyPath {
-			next.ServeHTTP(w, r)
-			return
-		}
-		select {
-		case running <- struct{}{}:
-			defer func() { <-running }()
-			next.ServeHTTP(w, r)
-		default:
-			w.Header().Set("Connection", "close")
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "there are too many requests at a time", http.StatusServiceUnavailable)
-		}
-	})
+// HasRead marks the connection of a request whose body the handler has read: a reply is owed from then on.
+func HasRead(r *http.Request) {
+	if c, _ := r.Context().Value(connectionKey{}).(*connection); c != nil {
+		c.mark(false)
+	}
 }

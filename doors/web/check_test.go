@@ -1,0 +1,208 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/doors"
+	"github.com/zlimit/zlimit/policy"
+)
+
+const oneDescriptor = `{"domain":"d","descriptors":[{"entries":[{"key":"k","value":"v"}]}]}`
+
+func TestBodies(t *testing.T) {
+	b := newBench(t)
+	for body, want := range map[string]string{
+		oneDescriptor: "d; k=v",
+		` {"descriptors": [{"entries": [{"key":"a","value":""},{"key":"b","value":"\u00e9"}], "hits": 0},
+		   {"limit":{"requests_per_unit":7,"unit":"week"},"hits":3}], "hits": 2,
+		   "domain":"é"}` + "\n": "é; a= b=é hits 0; " +
+			"hits 3 limit 7 week; hits 2",
+		`{}`: "",
+	} {
+		w, answer := b.check(body)
+		require.Equal(t, 200, w.Code, answer)
+		require.Equal(t, want, b.last())
+		require.JSONEq(t, `{"code":"OK","statuses":[]}`, answer)
+	}
+	for body, want := range map[string]string{
+		"":                            "the body is one JSON object",
+		"{":                           "the body is one JSON object",
+		"[]":                          "cannot unmarshal array",
+		oneDescriptor + "{}":          "the body is one JSON object",
+		oneDescriptor + "]":           "the body is one JSON object",
+		`{"domain":"` + "\xff" + `"}`: "in UTF-8",
+		`{"domian":"d"}`:              "unknown field",
+		`{"hits":-1}`:                 "cannot unmarshal",
+		`{"hits":4294967296}`:         "cannot unmarshal",
+		`{"descriptors":[{"limit":{"unit":"second "}}]}`: "the unit of a limit",
+		`{"descriptors":[{"limit":{}}]}`:                 "the unit of a limit",
+	} {
+		w, answer := b.check(body)
+		require.Equal(t, 400, w.Code, body)
+		require.Contains(t, answer, want, body)
+		require.Empty(t, b.last(), body)
+	}
+	long := `{"domain":"` + strings.Repeat("x", 64<<10-13) + `"}`
+	require.Len(t, long, 64<<10)
+	w, _ := b.check(long)
+	require.Equal(t, 200, w.Code)
+	w, _ = b.check(long + " ")
+	require.Equal(t, 413, w.Code)
+	require.Equal(t, "close", w.Header().Get("Connection"))
+}
+
+func TestRequestsThatAreNot(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		r    *http.Request
+		want int
+	}{
+		{request("GET", "/v1/check", ""), 405},
+		{request("POST", "/v1/auth?domain=edge", ""), 405},
+		{request("GET", "/v1/auth?domain=edge", "x"), 400},
+		{request("GET", "/", ""), 404},
+		{request("POST", "/v1/check/", "{}"), 404},
+		{request("POST", "/v1/check", oneDescriptor), 415},
+		{request("POST", "/v1/check", oneDescriptor, "Content-Type: text/plain"), 415},
+		{request("POST", "/v1/check", oneDescriptor, "Content-Type: application/json",
+			"Authorization: Basic a",
+			"Authorization: Basic b"), 400},
+	} {
+		w, _ := b.do(c.r)
+		require.Equal(t, c.want, w.Code, c.r.URL)
+	}
+	chunked := request("POST", "/v1/check", oneDescriptor, "Content-Type: application/json")
+	chunked.TransferEncoding, chunked.ContentLength = []string{"chunked"}, -1
+	w, _ := b.do(chunked)
+	require.Equal(t, 411, w.Code)
+	require.Equal(t, "close", w.Header().Get("Connection"))
+	b.loading = true
+	w, _ = b.check(oneDescriptor)
+	require.Equal(t, 503, w.Code)
+	require.Equal(t, "1", w.Header().Get("Retry-After"))
+	require.Empty(t, b.asked)
+}
+
+// shown are the headers of a decision.
+func shown(h http.Header) string {
+	var all []string
+	for _, name := range []string{
+		"RateLimit-Policy", "RateLimit", "Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining",
+		"X-RateLimit-Reset",
+	} {
+		if v := h.Values(name); len(v) > 0 {
+			all = append(all, strings.Join(v, "|"))
+		} else {
+			all = append(all, "-")
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func TestDecisionsAreShown(t *testing.T) {
+	b := newBench(t)
+	const one = `"limit":{"name":"one","requests_per_unit":10,"unit":"minute"}`
+	limit := func(name string, unit policy.Unit) doors.Limit {
+		return doors.Limit{Name: name, Requests: 10, Unit: unit}
+	}
+	ok := doors.Status{
+		Code: doors.OK, HasLimit: true, HasReset: true, Limit: limit("one", policy.Minute), Remaining: 4,
+		ResetSeconds: 9,
+	}
+	denied := doors.Status{
+		Code: doors.OverLimit, HasLimit: true, HasReset: true, Limit: limit("", policy.Hour),
+		ResetSeconds: 70,
+		RetryMs:      60_001,
+	}
+	brief := denied
+	brief.RetryMs, brief.Limit = 1000, limit("\"\\", policy.UnknownUnit)
+	forever := denied
+	forever.RetryMs, forever.Limit = -1, limit("é", policy.Day)
+	failed := doors.Status{Code: doors.OverLimit, HasLimit: true, Limit: limit("f", policy.Day)}
+	quota := ok
+	quota.QuotaOver, quota.HasReset = true, false
+	for _, c := range []struct {
+		statuses []doors.Status
+		binding  int
+		headers  string
+		body     string
+	}{
+		{[]doors.Status{{Code: doors.OK}}, -1, "- - - - - -", `{"code":"OK","statuses":[{"code":"OK"}]}`},
+		{
+			[]doors.Status{ok},
+			0, `"one";q=10;w=60 "one";r=4;t=9 - 10 4 9`,
+			`{"code":"OK","statuses":[{"code":"OK",` + one + `,"remaining":4,"reset_seconds":9}]}`,
+		},
+		{
+			[]doors.Status{denied, ok},
+			0, `"d";q=10;w=3600 "d";r=0;t=61 61 10 0 61`,
+			`{"code":"OVER_LIMIT","statuses":[{"code":"OVER_LIMIT",` +
+				`"limit":{"requests_per_unit":10,"unit":"hour"},"remaining":0,"reset_seconds":70,` +
+				`"retry_ms":60001},` +
+				`{"code":"OK",` + one + `,"remaining":4,"reset_seconds":9}]}`,
+		},
+		{[]doors.Status{denied, brief}, 1, `"d";q=10;w=3600 "d";r=0;t=61 61 10 0 61`, ""},
+		{[]doors.Status{brief}, 0, `"\"\\";q=10 "\"\\";r=0;t=1 1 10 0 1`, ""},
+		{[]doors.Status{brief, forever, denied}, 2, `"default";q=10;w=86400 "default";r=0 - 10 0 -`, ""},
+		{[]doors.Status{failed}, 0, `"f";q=10;w=86400 "f";r=0;t=1 1 10 0 1`, ""},
+		{
+			[]doors.Status{quota},
+			0, `"one";q=10;w=60 "one";r=4 - 10 4 -`,
+			`{"code":"OK","statuses":[{"code":"OK",` + one + `,"remaining":4,"quota_over":true}]}`,
+		},
+	} {
+		b.decide = func(_ *doors.Request, response *doors.Response) error {
+			response.Statuses, response.Binding = c.statuses, c.binding
+			for i := range c.statuses {
+				if c.statuses[i].Code == doors.OverLimit {
+					response.Code = doors.OverLimit
+				}
+			}
+			return nil
+		}
+		w, body := b.check(oneDescriptor)
+		require.Equal(t, c.headers, shown(w.Header()))
+		if c.body != "" {
+			require.Equal(t, c.body, body)
+		}
+		want := 200
+		if strings.Contains(body, `"code":"OVER_LIMIT"`) {
+			want = 429
+		}
+		require.Equal(t, want, w.Code)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	b := newBench(t)
+	for reason, want := range map[doors.Reason][2]int{ // of /v1/check and of /v1/auth
+		doors.Invalid: {400, 500}, doors.Unauthenticated: {401, 401}, doors.Forbidden: {403, 403},
+		doors.UnknownDomain: {404, 500}, doors.Unavailable: {503, 503},
+	} {
+		b.decide = func(*doors.Request, *doors.Response) error {
+			return &doors.Refusal{Reason: reason, Text: "why"}
+		}
+		w, body := b.check(oneDescriptor)
+		require.Equal(t, want[0], w.Code)
+		require.JSONEq(t, `{"error":"why"}`, body)
+		require.Equal(t, reason == doors.Unauthenticated, w.Header().Get("WWW-Authenticate") != "")
+		require.Equal(t, reason == doors.Unavailable, w.Header().Get("Retry-After") == "1")
+		w, body = b.do(request("GET", "/v1/auth?domain=address&address=x-real-ip", "", "X-Real-IP: 1.2.3.4"))
+		require.Equal(t, want[1], w.Code)
+		require.NotContains(t, body, "why")
+		require.Empty(t, w.Header().Get("WWW-Authenticate"))
+	}
+	require.Equal(t, []string{"/v1/auth: why"}, b.logged, "once a second")
+	b.now = b.now.Add(-1e9)
+	b.do(request("GET", "/v1/auth", ""))
+	require.Len(t, b.logged, 2, "the clock has stepped back")
+	b.decide, b.login = nil, &doors.Refusal{Reason: doors.Unauthenticated, Text: "who"}
+	b.now = b.now.Add(2e10) // what has logged in is too old
+	w, body := b.check(oneDescriptor)
+	require.Equal(t, 401, w.Code)
+	require.JSONEq(t, `{"error":"who"}`, body)
+}
