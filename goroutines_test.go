@@ -33,7 +33,7 @@ var besides = map[string]string{
 	"server/loops.go":              endsProcess,
 	"server/output_stream.go":      endsProcess, // making a reply in it: output.writeStream
 	"server/dial.go":               endsProcess,
-	"server/door.go":               endsProcess, // a request in it: rls.Server.Serve
+	"server/door_rls.go":           endsProcess, // a request in it: rls.Server.Serve
 	"doors/rls/server.go":          endsProcess,
 	"doors/rls/grpc.go":            endsProcess, // a decision in it: waiting.go
 	"server/pipe/conn.go":          endsProcess,

@@ -47,7 +47,7 @@ var longReplies = []string{
 }
 
 // otherReplies are the commands whose reply is short, or grows only with the arguments, the clients, the
-// topics or a log that a directive bounds. A container stands for its subcommands.
+// topics, the operator's files or a log that a directive bounds. A container stands for its subcommands.
 const otherReplies = `
 acl append asking auth bgrewriteaof bgsave bitcount bitfield bitfield_ro bitop bitpos cl.throttle
 client cluster config copy dbsize debug decr decrby del discard exec exists expire expireat
@@ -57,7 +57,7 @@ linsert llen lolwut lpush lpushx lrem lset ltrim memory module monitor move mset
 persist pexpire pexpireat pexpiretime pfadd psetex psubscribe psync pttl publish pubsub punsubscribe
 quit randomkey readonly readwrite rename renamenx replconf replicaof reset restore restore-asking
 rl.acquire rl.adopt rl.allow rl.cancel rl.check rl.doctor rl.explain rl.help rl.info rl.mallow rl.mcancel
-rl.mreserve rl.msettle rl.refund rl.release rl.renew rl.reserve rl.reset rl.settle rl.sim rl.stats
+rl.mreserve rl.msettle rl.policy rl.refund rl.release rl.renew rl.reserve rl.reset rl.settle rl.sim rl.stats
 rl.throttle rl.top rl.trace role script select rpush
 rpushx sadd save scard sdiffstore setbit setex setnx setrange shutdown sintercard sinterstore
 sismember slaveof slowlog smismember smove spublish srem ssubscribe strlen subscribe sunionstore
