@@ -10,7 +10,8 @@ import (
 // TestExamplesOfRLHelp runs the example of every command that has one, in the order of
 // RL.HELP and backwards, and finds it in the reply.
 func TestExamplesOfRLHelp(t *testing.T) {
-	srv := start(t, "--rl-policies", "testdata/policies/edge.yaml", "--bind", "127.0.0.1", "--rl-doctor", "yes")
+	srv := start(t, "--bind", "127.0.0.1", "--rl-doctor", "yes",
+		"--rl-policies", "testdata/policies/edge.yaml")
 	w := connect(t, srv)
 	call := func(line string) string {
 		require.NoError(t, w.send(wordsOf(t, line)))

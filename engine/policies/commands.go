@@ -29,7 +29,7 @@ func (p *Policies) Row() commands.Command {
 	return commands.Command{
 		Name: "rl.policy", Arity: -2, Group: "rate-limit", Since: "0.1.0",
 		Complexity: "Depends on subcommand.",
-		Summary:    "Shows the policies of rl-policies and what they have decided, or reads their files again.",
+		Summary:    "Shows the policies of rl-policies and their decisions, or reads their files again.",
 		Example:    "LIST", Deviation: "zlimit's own",
 		Subs: []commands.Command{
 			row("list", -2, "[domain]", "O(N) with N policies",
@@ -60,9 +60,9 @@ func (p *Policies) list(c *commands.Ctx) resp.Value {
 		if len(c.Args) == 3 && !strings.HasPrefix(f.Name, string(c.Args[2])+".") {
 			continue
 		}
-		if !out.Add(resp.Map(append(c.Values(10), resp.Bulk("name"), resp.Bulk(f.Name), resp.Bulk("mode"),
-			resp.Bulk(f.Mode), resp.Bulk("allowed"), resp.Int(f.Allowed), resp.Bulk("denied"), resp.Int(f.Denied),
-			resp.Bulk("shadow"), resp.Int(f.Shadow))...)) {
+		if !out.Add(resp.Map(append(c.Values(10), resp.Bulk("name"), resp.Bulk(f.Name),
+			resp.Bulk("mode"), resp.Bulk(f.Mode), resp.Bulk("allowed"), resp.Int(f.Allowed),
+			resp.Bulk("denied"), resp.Int(f.Denied), resp.Bulk("shadow"), resp.Int(f.Shadow))...)) {
 			break
 		}
 	}
