@@ -152,9 +152,8 @@ func TestAllShareOneSlot(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "RL.CHECK 4 {a_b}_ip_%7Bx%7D_second {a_b}_t_y {a_b}_t_y:slots {a_b}_t_z_week "+
 		"TERM 1 1s ALGO FIXED COST 1 POLICY a_b.ip TERM 1 1s ALGO LOG COST 2 POLICY a_b.t "+
-		"TERM SLOTS 1 LEASE 1s TERM 9 604800s ALGO FIXED COST 3 POLICY a_b.t_z FULL ID i", joined(m.Call(d, limits, policy.Options{
-		Full: true, ID: []byte("i"),
-	})))
+		"TERM SLOTS 1 LEASE 1s TERM 9 604800s ALGO FIXED COST 3 POLICY a_b.t_z FULL ID i",
+		joined(m.Call(d, limits, policy.Options{Full: true, ID: []byte("i")})))
 }
 
 func joined(words [][]byte) string {
