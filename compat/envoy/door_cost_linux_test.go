@@ -2,9 +2,12 @@ package envoy
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,9 +31,9 @@ import (
 
 var doorCost = flag.Int("door-cost", 0, "calls of a round of TestDoorCost; 0: it does not run")
 
-// TestDoorCost compares the processor time of a decision: of zlimit-server, and of Envoy's rate limit service
-// together with its redis-server, in alternating rounds, and logs how long calls take that come 10,000 times a
-// second. Pin the servers apart from it: taskset -c 1 go test -run TestDoorCost -door-cost 50000 -v; they run on
+// TestDoorCost compares the processor time of a decision about two descriptors: of zlimit-server over gRPC and over
+// HTTP, and of Envoy's rate limit service together with its redis-server, in alternating rounds, and logs how long
+// calls take that come 10,000 times a second. Pin the servers apart from it: taskset -c 1 go test -run TestDoorCost -door-cost 50000 -v; they run on
 // processor 0.
 func TestDoorCost(t *testing.T) {
 	if *doorCost == 0 {
@@ -73,22 +76,25 @@ func TestDoorCost(t *testing.T) {
 	build.Dir = filepath.Join("..", "..")
 	out, err = build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	pid, door := startPinned(t, zlimit, "--rl-policies", filepath.Dir(file))
+	httpPort := freePort(t)
+	pid, door := startPinned(t, zlimit, "--rl-policies", filepath.Dir(file),
+		"--rl-http-addr", "127.0.0.1:"+httpPort)
 
 	servers := []struct {
 		name string
-		addr string
+		call func(t *testing.T) doorCaller
 		pids []int
 	}{
-		{"zlimit", door, []int{pid}},
-		{"reference", "127.0.0.1:" + port, []int{reference.Process.Pid, redisPID}},
+		{"zlimit", doorOverGRPC(door), []int{pid}},
+		{"over HTTP", doorOverHTTP("127.0.0.1:" + httpPort), []int{pid}},
+		{"reference", doorOverGRPC("127.0.0.1:" + port), []int{reference.Process.Pid, redisPID}},
 	}
 	const rounds = 5
 	perCall := make([][]time.Duration, len(servers))
 	for range rounds {
 		for i, s := range servers {
 			before := cpuOf(t, s.pids)
-			calls, _ := driveDoor(t, s.addr, *doorCost, 0)
+			calls, _ := driveDoor(t, s.call, *doorCost, 0)
 			perCall[i] = append(perCall[i], (cpuOf(t, s.pids)-before)/time.Duration(calls))
 		}
 	}
@@ -96,10 +102,12 @@ func TestDoorCost(t *testing.T) {
 		slices.Sort(perCall[i])
 		t.Logf("%-9s %v of processor time a call (of %v)", s.name, perCall[i][rounds/2], perCall[i])
 	}
-	t.Logf("reference / zlimit: %.1f", float64(perCall[1][rounds/2])/float64(perCall[0][rounds/2]))
+	for i, s := range servers[:2] {
+		t.Logf("reference / %s: %.1f", s.name, float64(perCall[2][rounds/2])/float64(perCall[i][rounds/2]))
+	}
 	for _, s := range servers {
 		const rate = 10_000
-		calls, times := driveDoor(t, s.addr, *doorCost, rate)
+		calls, times := driveDoor(t, s.call, *doorCost, rate)
 		t.Logf("%-9s at %d calls a second: half within %v, 99 %% within %v, the slowest %v of %d", s.name, rate,
 			times[calls/2], times[calls*99/100], times[calls-1], calls)
 	}
@@ -152,27 +160,65 @@ func cpuOf(t *testing.T, pids []int) (sum time.Duration) {
 	return sum
 }
 
-// driveDoor makes calls from 16 callers on 4 connections: rate a second, or as fast as they are answered if that is 0.
-// It returns how long each took, sorted, from when it was due.
-func driveDoor(t *testing.T, addr string, calls, rate int) (int, []time.Duration) {
-	t.Helper()
-	const connections, callers = 4, 16
-	clients := make([]pb.RateLimitServiceClient, connections)
-	for i := range clients {
+// A doorCaller asks about an address.
+type doorCaller func(ip string) error
+
+// doorOverGRPC returns what connects to a rate limit service.
+func doorOverGRPC(addr string) func(t *testing.T) doorCaller {
+	return func(t *testing.T) doorCaller {
 		conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		require.NoError(t, err)
-		defer conn.Close()
-		clients[i] = pb.NewRateLimitServiceClient(conn)
-		_, err = clients[i].ShouldRateLimit(t.Context(), request("edge", []string{"ip", "first"}),
-			grpc.WaitForReady(true))
-		require.NoError(t, err)
+		t.Cleanup(func() { conn.Close() })
+		c := pb.NewRateLimitServiceClient(conn)
+		return func(ip string) error {
+			r, err := c.ShouldRateLimit(context.Background(), request("edge", []string{"ip", ip},
+				[]string{"path", "/login"}), grpc.WaitForReady(true))
+			if err == nil && len(r.Statuses) != 2 {
+				err = fmt.Errorf("%v", r)
+			}
+			return err
+		}
+	}
+}
+
+// doorOverHTTP returns what connects to rl-http-addr.
+func doorOverHTTP(addr string) func(t *testing.T) doorCaller {
+	const body = `{"domain":"edge","descriptors":[{"entries":[{"key":"ip","value":%q}]},` +
+		`{"entries":[{"key":"path","value":"/login"}]}]}`
+	return func(t *testing.T) doorCaller {
+		c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+		t.Cleanup(c.CloseIdleConnections)
+		return func(ip string) error {
+			r, err := c.Post("http://"+addr+"/v1/check", "application/json",
+				strings.NewReader(fmt.Sprintf(body, ip)))
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(io.Discard, r.Body)
+			if err == nil && r.StatusCode != http.StatusOK && r.StatusCode != http.StatusTooManyRequests {
+				err = errors.New(r.Status)
+			}
+			return errors.Join(err, r.Body.Close())
+		}
+	}
+}
+
+// driveDoor makes calls from 16 callers of 4 connections: rate a second, or as fast as they are answered if that is 0.
+// It returns how long each took, sorted, from when it was due.
+func driveDoor(t *testing.T, connect func(*testing.T) doorCaller, calls, rate int) (int, []time.Duration) {
+	t.Helper()
+	const connections, callers = 4, 16
+	var all [connections]doorCaller
+	for i := range all {
+		all[i] = connect(t)
+		require.NoError(t, all[i]("first"))
 	}
 	times := make([]time.Duration, calls)
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	begin := time.Now()
 	for i := range callers {
-		c := clients[i%connections]
+		decide := all[i%connections]
 		wait.Go(func() {
 			for n := next.Add(1) - 1; n < int64(calls); n = next.Add(1) - 1 {
 				due := time.Now()
@@ -183,10 +229,8 @@ func driveDoor(t *testing.T, addr string, calls, rate int) (int, []time.Duration
 						<-timer.C
 					}
 				}
-				r, err := c.ShouldRateLimit(context.Background(), request("edge",
-					[]string{"ip", strconv.Itoa(int(n % 1000))}, []string{"path", "/login"}))
-				if err != nil || len(r.Statuses) != 2 {
-					t.Error(err, r)
+				if err := decide(strconv.Itoa(int(n % 1000))); err != nil {
+					t.Error(err)
 					return
 				}
 				times[n] = time.Since(due)
