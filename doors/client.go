@@ -135,7 +135,7 @@ func (d *decision) make(r *Request) error {
 		d.out.Statuses = append(d.out.Statuses, statusOf(l))
 		switch {
 		case l.Policy != nil && l.Policy.Unlimited:
-			l.Policy.Counts().Allow(r.Descriptors[i].hits(r.Hits))
+			d.client.engine.Policies().Registry().AllowUnlimited(l.Name(), l.Cost())
 		case !l.Decides():
 		case d.domain.All && !l.Shadow():
 			together++

@@ -3,6 +3,7 @@ package doors_test
 import (
 	"encoding/base64"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -183,6 +184,27 @@ func TestDecide(t *testing.T) {
 	require.Equal(t, "$1\r\n1\r\n", w.do("GET {all}_user_c_hour"))
 	counts := w.engine.Policies().Find("each.ip").Counts().Tally()
 	require.Equal(t, [4]int64{2, 2, 0, 3}, [4]int64{counts.Allowed, counts.Denied, counts.Shadow, counts.Units})
+}
+
+// TestUnlimited has what is counted of unlimited limits: by RL.CHECK and by a door the same.
+func TestUnlimited(t *testing.T) {
+	w := newWorld(t)
+	c := w.login(doors.Credentials{})
+	tally := func() [2]int64 {
+		counts := w.engine.Policies().Find("each.free").Counts().Tally()
+		return [2]int64{counts.Allowed, counts.Units}
+	}
+	w.do("RL.CHECK each free a COST 7")
+	require.Equal(t, [2]int64{1, 7}, tally())
+	w.do("RL.CHECK each free a COST 7 PEEK")
+	w.do("RL.CHECK each free a COST 0")
+	decide(c, "each free=a+0")
+	require.Equal(t, [2]int64{1, 7}, tally(), "nothing was taken")
+	decide(c, "each free=a+3")
+	require.Equal(t, [2]int64{2, 10}, tally())
+	decide(c, "each free=a+18446744073709551615")
+	decide(c, "each free=a+18446744073709551615")
+	require.Equal(t, [2]int64{4, math.MaxInt64}, tally())
 }
 
 func TestRefusals(t *testing.T) {

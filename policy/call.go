@@ -105,7 +105,7 @@ func (m *Matcher) find(s *Set, l *Limit, d *Domain, ds *Descriptor) {
 	l.cost = multiply(ds.Hits, p.Cost)
 	l.name = p.nameBytes
 	if p.dynamic {
-		if name := m.keep(found.appendName(m.arena, d, ds.Entries)); s.registry.detail(name) != nil {
+		if name := m.keep(found.appendName(m.arena, d, ds.Entries)); s.registry.detail(d, name) != nil {
 			l.name = name
 		}
 	}
@@ -151,6 +151,9 @@ func (l *Limit) Decides() bool { return l.Key != nil && !l.Replaced }
 // Name returns what the decision is counted under.
 func (l *Limit) Name() []byte { return l.name }
 
+// Cost returns the units that the descriptor asks for.
+func (l *Limit) Cost() int64 { return l.cost }
+
 // Charges reports whether denied hits count too; see Policy.Charges.
 func (l *Limit) Charges(d *Domain) bool {
 	if l.Own {
@@ -186,8 +189,8 @@ var (
 
 // Call returns the call that decides limits of a domain together, in the form that only RL.CHECK has: RL.CHECK
 // numkeys key [key ...] TERM ... COST n POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL] [ID id]. Limits
-// without a decision are left out; without any, numkeys is 0, with the name of the first limit. The words are valid until the Matcher's next
-// Call.
+// without a decision are left out; without any, it is RL.CHECK 0 COST n POLICY name with what the first limit
+// counts. The words are valid until the Matcher's next Call.
 func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 	w, numKeys, slots := append(m.words[:0], wordCheck, nil), 0, false
 	for i := range limits {
@@ -201,7 +204,11 @@ func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 		}
 	}
 	if w[1] = m.number(int64(numKeys)); numKeys == 0 {
-		m.words = append(w, wordPolicy, limits[0].name)
+		units := limits[0].cost
+		if o.Peek {
+			units = 0
+		}
+		m.words = append(w, wordCost, m.number(units), wordPolicy, limits[0].name)
 		return m.words
 	}
 	charges, shadow := false, false

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -8,6 +9,7 @@ import (
 // Counts are the decisions under one name. Any goroutine may add to them.
 type Counts struct {
 	name   string
+	domain string
 	allow  atomic.Int64
 	deny   atomic.Int64
 	shadow atomic.Int64
@@ -16,6 +18,9 @@ type Counts struct {
 
 // Name returns what is counted: a policy's name, or one made of the descriptor's values.
 func (c *Counts) Name() string { return c.name }
+
+// Domain returns the name of the domain that the name belongs to.
+func (c *Counts) Domain() string { return c.domain }
 
 // Tally is what was counted at one instant.
 type Tally struct {
@@ -29,10 +34,12 @@ func (c *Counts) Tally() Tally {
 	return Tally{c.allow.Load(), c.deny.Load(), c.shadow.Load(), c.units.Load()}
 }
 
-// Allow counts an admitted decision.
+// Allow counts an admitted decision. The sum of the units saturates.
 func (c *Counts) Allow(units int64) {
 	c.allow.Add(1)
-	c.units.Add(units)
+	if c.units.Add(units) < 0 {
+		c.units.Store(math.MaxInt64)
+	}
 }
 
 // Deny counts a denied decision.
@@ -64,8 +71,16 @@ func (r *Registry) Find(name []byte) *Counts {
 	return r.byName[string(name)]
 }
 
+// AllowUnlimited counts the decision about an unlimited limit under a name: it admits all units. Without units it
+// is not counted, as for other limits.
+func (r *Registry) AllowUnlimited(name []byte, units int64) {
+	if c := r.Find(name); c != nil && units > 0 {
+		c.Allow(units)
+	}
+}
+
 // detail returns the counts under a name made of a descriptor's values, or nil if there are too many of them.
-func (r *Registry) detail(name []byte) *Counts {
+func (r *Registry) detail(d *Domain, name []byte) *Counts {
 	if c := r.Find(name); c != nil {
 		return c
 	}
@@ -78,7 +93,7 @@ func (r *Registry) detail(name []byte) *Counts {
 		r.missed++
 		return nil
 	}
-	c := &Counts{name: string(name)}
+	c := &Counts{name: string(name), domain: d.Name}
 	if r.byName == nil {
 		r.byName = make(map[string]*Counts)
 	}
@@ -103,7 +118,7 @@ func (r *Registry) adopt(policies []*Policy) {
 			continue
 		}
 		if p.counts = r.byName[p.Name]; p.counts == nil {
-			p.counts = &Counts{name: p.Name}
+			p.counts = &Counts{name: p.Name, domain: p.Domain.Name}
 		}
 		byName[p.Name] = p.counts
 	}

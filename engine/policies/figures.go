@@ -7,8 +7,9 @@ import (
 
 // A Figure is what was decided under one name.
 type Figure struct {
-	Name string
-	Mode string // what becomes of a denial: see Mode; "detail" for a name made of a descriptor's values
+	Name   string
+	Domain string
+	Mode   string // what becomes of a denial: see Mode; "detail" for a name made of a descriptor's values
 	policy.Tally
 }
 
@@ -24,11 +25,11 @@ func (p *Policies) Figures(most int) (all []Figure) {
 		return nil
 	}
 	for _, one := range set.Policies()[:min(most, len(set.Policies()))] {
-		all = append(all, Figure{one.Name, Mode(one), one.Counts().Tally()})
+		all = append(all, Figure{one.Name, one.Domain.Name, Mode(one), one.Counts().Tally()})
 	}
 	detailed, _ := p.registry.Detailed(most)
 	for _, one := range detailed {
-		all = append(all, Figure{one.Name(), "detail", one.Tally()})
+		all = append(all, Figure{one.Name(), one.Domain(), "detail", one.Tally()})
 	}
 	return all
 }

@@ -112,6 +112,17 @@ func TestDirectory(t *testing.T) {
 	require.Len(t, w.policies.Figures(10), 2)
 }
 
+// TestListOfADomain: a domain's name may go on where another one's ends.
+func TestListOfADomain(t *testing.T) {
+	w := newWorld(t, "file")
+	w.write("file", one+"---\n"+strings.Replace(one, "domain: d", "domain: d.e", 1))
+	require.NoError(t, w.policies.Load())
+	require.Contains(t, w.do("LIST"), "d.e.k")
+	require.NotContains(t, w.do("LIST", "d"), "d.e.k")
+	require.Contains(t, w.do("LIST", "d"), "d.k")
+	require.Contains(t, w.do("LIST", "d.e"), "d.e.k")
+}
+
 func TestNoFiles(t *testing.T) {
 	w := newWorld(t, "")
 	require.NoError(t, w.policies.Load())
