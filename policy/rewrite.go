@@ -14,15 +14,17 @@ var (
 )
 
 // Rewrite returns the call that decides by policy what the arguments of RL.CHECK ask: see Matcher.Call. Of
-// arguments that are wrong it makes a call that fails: RL.CHECK 0 ERROR text.
+// arguments that are wrong it makes a call that fails: RL.CHECK 0 ERROR text. The command keeps the name by which
+// it was called, which rename-command may have chosen.
 //
 // The words are valid until the Matcher's next Rewrite.
 func (s *Set) Rewrite(m *Matcher, args [][]byte) [][]byte {
 	words, err := s.rewrite(m, args)
 	if err != nil {
-		m.words = append(m.words[:0], wordCheck, zero, wordError, []byte(err.Error()))
-		return m.words
+		words = append(m.words[:0], nil, zero, wordError, []byte(err.Error()))
+		m.words = words
 	}
+	words[0] = args[0]
 	return words
 }
 
