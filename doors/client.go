@@ -59,6 +59,7 @@ func (c *engineClient) Decide(r *Request, out *Response) error {
 			return err
 		}
 	}
+	defer c.matcher.Trim()
 	d := decision{client: c, domain: domain, limits: limits, out: out}
 	if err := d.make(r); err != nil || c.session == nil {
 		return err

@@ -11,13 +11,18 @@ var (
 	ErrUnknownDomain = errors.New("no file of rl-policies has this domain")
 	ErrUnit          = errors.New("the limit's unit is unknown")
 	ErrDescriptors   = errors.New("the descriptors of one request are too many, or empty")
+	ErrLong          = errors.New("the keys and values of one request are longer than 65536 bytes")
 )
 
 // Bounds of a request.
 const (
 	MaxDescriptors = 128
-	MaxEntries     = 32 // of a descriptor
+	MaxEntries     = 32      // of a descriptor
+	maxBytes       = 1 << 16 // of the domain, the keys and the values
 )
+
+// maxKept is the capacity of a Matcher's buffers that Trim leaves.
+const maxKept = 1 << 12
 
 // An Override is a limit that a request brings itself, in the place of a policy's.
 type Override struct {
@@ -55,6 +60,9 @@ func (s *Set) Resolve(m *Matcher, domain []byte, descriptors []Descriptor) (*Dom
 	if len(descriptors) == 0 || len(descriptors) > MaxDescriptors {
 		return nil, nil, ErrDescriptors
 	}
+	if isLong(domain, descriptors) {
+		return nil, nil, ErrLong
+	}
 	d := s.Domain(domain)
 	if d == nil && s.RefusesUnknown {
 		return nil, nil, ErrUnknownDomain
@@ -83,6 +91,27 @@ func (s *Set) Resolve(m *Matcher, domain []byte, descriptors []Descriptor) (*Dom
 		markReplaced(m.limits)
 	}
 	return d, m.limits, nil
+}
+
+// isLong reports whether the texts of a request are longer than maxBytes.
+func isLong(domain []byte, descriptors []Descriptor) bool {
+	size := len(domain)
+	for i := range descriptors {
+		for _, e := range descriptors[i].Entries {
+			size += len(e.Key) + len(e.Value)
+		}
+	}
+	return size > maxBytes
+}
+
+// Trim frees buffers that have grown for a large request. What Resolve and Call have returned stays valid.
+func (m *Matcher) Trim() {
+	if cap(m.arena) > maxKept {
+		m.arena = nil
+	}
+	if cap(m.text) > maxKept {
+		m.text = nil
+	}
 }
 
 // own sets l to the limit that a descriptor brings.

@@ -1,8 +1,10 @@
 package policy_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -111,4 +113,29 @@ func TestKeysOfSharedWildcards(t *testing.T) {
 
 	braces, _ := keyOf(t, set, "d", []string{"k", "x}%5Fy"})
 	require.NotContains(t, braces, "}", "which would end the hash tag of its slots")
+}
+
+// TestLongRequests: what a request makes is bounded, and so is what is kept of it.
+func TestLongRequests(t *testing.T) {
+	set := mustRead(t, keysFile)
+	m := new(policy.Matcher)
+	request := func(size int) []policy.Descriptor {
+		value := bytes.Repeat([]byte("_"), size)
+		return []policy.Descriptor{{Entries: []policy.Entry{{Key: []byte("k"), Value: value}}, Hits: 1}}
+	}
+	_, limits, err := set.Resolve(m, []byte("d"), request(1<<16-2))
+	require.NoError(t, err)
+	key := limits[0].Key
+	require.Len(t, key, len("d_k__minute")+3*(1<<16-2))
+	require.Greater(t, m.Kept(), len(key))
+	m.Trim()
+	require.LessOrEqual(t, m.Kept(), 1<<13)
+	require.True(t, bytes.HasSuffix(key, []byte("%5F_minute")), "the key stays")
+
+	_, _, err = set.Resolve(m, []byte("d"), request(1<<16-1))
+	require.ErrorIs(t, err, policy.ErrLong)
+	require.LessOrEqual(t, m.Kept(), 1<<13)
+
+	require.Contains(t, call(set, "d"+strings.Repeat(" k v", 32)), "0 COST 1 POLICY")
+	require.Equal(t, "! at most 32 keys can be given", call(set, "d"+strings.Repeat(" k v", 33)))
 }
