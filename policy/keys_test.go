@@ -139,3 +139,14 @@ func TestLongRequests(t *testing.T) {
 	require.Contains(t, call(set, "d"+strings.Repeat(" k v", 32)), "0 COST 1 POLICY")
 	require.Equal(t, "! at most 32 keys can be given", call(set, "d"+strings.Repeat(" k v", 33)))
 }
+
+// TestManyPolicies: the bound of limits applies before that of elements.
+func TestManyPolicies(t *testing.T) {
+	var file strings.Builder
+	file.WriteString("domain: d\ndescriptors:\n")
+	for i := range 100_001 {
+		fmt.Fprintf(&file, "- key: k%d\n  rate_limit: {unit: day, requests_per_unit: 5}\n", i)
+	}
+	_, err := read(file.String())
+	require.EqualError(t, err, "more than 100000 limits")
+}
