@@ -134,7 +134,7 @@ func (m *Matcher) find(s *Set, l *Limit, d *Domain, ds *Descriptor) {
 	l.cost = multiply(ds.Hits, p.Cost)
 	l.name = p.nameBytes
 	if p.dynamic {
-		if name := m.keep(found.appendName(m.arena, d, ds.Entries)); s.registry.detail(d, name) != nil {
+		if name := m.keep(found.appendName(m.arena, d, ds.Entries)); s.registry.detail(p, name) != nil {
 			l.name = name
 		}
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -10,6 +11,7 @@ import (
 type Counts struct {
 	name   string
 	domain string
+	of     string // the policy whose descriptors' values the name is made of; "": the name is a policy's
 	allow  atomic.Int64
 	deny   atomic.Int64
 	shadow atomic.Int64
@@ -80,7 +82,7 @@ func (r *Registry) AllowUnlimited(name []byte, units int64) {
 }
 
 // detail returns the counts under a name made of a descriptor's values, or nil if there are too many of them.
-func (r *Registry) detail(d *Domain, name []byte) *Counts {
+func (r *Registry) detail(p *Policy, name []byte) *Counts {
 	if c := r.Find(name); c != nil {
 		return c
 	}
@@ -93,7 +95,7 @@ func (r *Registry) detail(d *Domain, name []byte) *Counts {
 		r.missed++
 		return nil
 	}
-	c := &Counts{name: string(name), domain: d.Name}
+	c := &Counts{name: string(name), domain: p.Domain.Name, of: p.Name}
 	if r.byName == nil {
 		r.byName = make(map[string]*Counts)
 	}
@@ -105,11 +107,19 @@ func (r *Registry) detail(d *Domain, name []byte) *Counts {
 // maxDetailedName is the longest name that is made of a descriptor's values.
 const maxDetailedName = 512
 
-// adopt gives the policies their counts: those under the same names, if there are any.
+// adopt gives the policies their counts: those under the same names, if there are any. Names made of values for
+// policies that are gone, or are not counted by them any more, make room.
 func (r *Registry) adopt(policies []*Policy) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	byName := make(map[string]*Counts, len(policies)+len(r.detailed))
+	dynamic := make(map[string]bool)
+	for _, p := range policies {
+		if p.dynamic {
+			dynamic[p.Name] = true
+		}
+	}
+	r.detailed = slices.DeleteFunc(slices.Clone(r.detailed), func(c *Counts) bool { return !dynamic[c.of] })
 	for _, c := range r.detailed {
 		byName[c.name] = c
 	}
