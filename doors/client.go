@@ -89,8 +89,13 @@ func (c *engineClient) Close() {
 // check runs a call. If the session was killed, it logs in again first: its user may have changed.
 func (c *engineClient) check(words [][]byte) resp.Value {
 	reply := c.run(words)
-	if reply.Kind() != resp.KindNone || !c.session.Closing() {
+	if reply.Kind() != resp.KindNone {
 		return reply
+	}
+	select {
+	case <-c.ending:
+		return reply
+	default:
 	}
 	c.session.Close()
 	c.session = nil

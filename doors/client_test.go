@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -295,6 +296,21 @@ func TestKilled(t *testing.T) {
 }
 
 // TestAllocations of a decision about two descriptors.
+// TestKilledWhilePaused: a session may end while CLIENT PAUSE postpones its call, which another one then makes.
+func TestKilledWhilePaused(t *testing.T) {
+	w := newWorld(t)
+	c := w.login(doors.Credentials{Addr: "1"})
+	require.Equal(t, "+OK\r\n", w.do("CLIENT PAUSE 1000000 WRITE"))
+	answer := make(chan string)
+	go func() { answer <- decide(c, "each ip=a") }()
+	for !strings.Contains(w.do("INFO clients"), "blocked_clients:1\r\n") {
+		runtime.Gosched()
+	}
+	w.do("CLIENT KILL TYPE normal SKIPME yes")
+	require.Equal(t, "+OK\r\n", w.do("CLIENT UNPAUSE"))
+	require.Contains(t, <-answer, "ok 0 [ok 3/minuteper-ip 2 ")
+}
+
 func TestAllocations(t *testing.T) {
 	w := newWorld(t)
 	c := w.login(doors.Credentials{})

@@ -17,10 +17,12 @@ func (w *Work) byPolicy(args [][]byte) [][]byte {
 	return w.engine.cfg.policies.Set().Rewrite(w.policies, args)
 }
 
+var nameOfCheck = []byte("rl.check")
+
 // Check runs a call of RL.CHECK that policy.Matcher.Call has made, as Session.Do does, whatever rename-command calls
 // the command.
 func Check(s *Session, words [][]byte) resp.Value {
-	if cmd := s.engine.table.Own(words[0]); cmd.Called != cmd.Name {
+	if cmd := s.engine.table.Own(nameOfCheck); cmd.Called != cmd.Name {
 		words[0] = []byte(cmd.Called)
 	}
 	return s.do(words, request{rewritten: true})
