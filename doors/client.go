@@ -22,7 +22,7 @@ type engineClient struct {
 	engine  *engine.Engine
 	session *engine.Session // nil: it was ended, and could not log in again
 	open    func() error    // logs in and sets session
-	woke    chan struct{} // a call that CLIENT PAUSE postpones may go on
+	woke    chan struct{}   // a call that CLIENT PAUSE postpones may go on
 	ending  <-chan struct{}
 
 	matcher     policy.Matcher
@@ -61,7 +61,7 @@ func (c *engineClient) Decide(r *Request, out *Response) error {
 	}
 	defer c.matcher.Trim()
 	d := decision{client: c, domain: domain, limits: limits, out: out}
-	if err := d.make(r); err != nil || c.session == nil {
+	if err := d.make(); err != nil || c.session == nil {
 		return err
 	}
 	c.session.Publish(engine.Buffers{})
@@ -132,7 +132,7 @@ type decision struct {
 
 // make decides every descriptor: by itself, or those of a domain that counts all or none together. Policies in
 // shadow mode are decided by themselves in any case, since they deny nothing.
-func (d *decision) make(r *Request) error {
+func (d *decision) make() error {
 	d.out.Code, d.out.Binding = OK, -1
 	d.out.Statuses = d.out.Statuses[:0]
 	together := 0

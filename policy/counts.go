@@ -73,8 +73,8 @@ func (r *Registry) Find(name []byte) *Counts {
 	return r.byName[string(name)]
 }
 
-// AllowUnlimited counts the decision about an unlimited limit under a name: it admits all units. Without units it
-// is not counted, as for other limits.
+// AllowUnlimited counts the decision about an unlimited limit under a name: it admits all units. Without units
+// it is not counted, as for other limits.
 func (r *Registry) AllowUnlimited(name []byte, units int64) {
 	if c := r.Find(name); c != nil && units > 0 {
 		c.Allow(units)
@@ -107,8 +107,8 @@ func (r *Registry) detail(p *Policy, name []byte) *Counts {
 // maxDetailedName is the longest name that is made of a descriptor's values.
 const maxDetailedName = 512
 
-// adopt gives the policies their counts: those under the same names, if there are any. Names made of values for
-// policies that are gone, or are not counted by them any more, make room.
+// adopt gives the policies their counts: those under the same names, if there are any. Names made of values
+// for policies that are gone, or are not counted by them any more, make room.
 func (r *Registry) adopt(policies []*Policy) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

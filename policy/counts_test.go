@@ -9,12 +9,14 @@ import (
 	"github.com/zlimit/zlimit/policy"
 )
 
-// TestNamesOfPoliciesThatAreGone: names made of values survive a reload as long as their policy is counted by them.
+// TestNamesOfPoliciesThatAreGone: names made of values survive a reload as long as their policy is counted by
+// them.
 func TestNamesOfPoliciesThatAreGone(t *testing.T) {
 	registry := new(policy.Registry)
 	load := func(first, second string) *policy.Set {
 		set, err := policy.Read([]policy.File{{Name: "f", Data: []byte(
-			"domain: d\ndescriptors:\n- {key: " + first + ", detailed_metric: true, rate_limit: {unit: day}}\n" +
+			"domain: d\ndescriptors:\n" +
+				"- {key: " + first + ", detailed_metric: true, rate_limit: {unit: day}}\n" +
 				"- {key: " + second + ", rate_limit: {unit: day}}\n",
 		)}}, registry, rl.CheckTerm)
 		require.NoError(t, err)

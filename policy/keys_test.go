@@ -64,7 +64,7 @@ func keyOf(t *testing.T, set *policy.Set, domain string, entries []string) (key,
 	return string(limits[0].Key), limits[0].Policy.Name
 }
 
-// TestKeysAreDistinct has clients that choose values reach no key of other descriptors, whatever they choose.
+// TestKeysAreDistinct: clients that choose values reach no key of other descriptors.
 func TestKeysAreDistinct(t *testing.T) {
 	set := mustRead(t, keysFile)
 	pieces := []string{

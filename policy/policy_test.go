@@ -273,13 +273,17 @@ func TestErrors(t *testing.T) {
 		{descriptor("  rate_limit: {unit: day, requests_per_unit: '5'}"), `a.yaml:4: error loading config file: ` +
 			`a number from 0 to 4294967295 is expected, not "5"`},
 		{descriptor("  rate_limit: {unit: day, replaces: [{name: ''}]}"), "a.yaml:4: should not have an empty replaces entry"},
-		{descriptor("  rate_limit: {unit: day, name: x, replaces: [{name: x}]}"),
-			"a.yaml:4: replaces should not contain name of same descriptor"},
+		{
+			descriptor("  rate_limit: {unit: day, name: x, replaces: [{name: x}]}"),
+			"a.yaml:4: replaces should not contain name of same descriptor",
+		},
 		{descriptor("  share_threshold: true\n"), "a.yaml:3: share_threshold can only be used with wildcard values " +
 			"(ending with '*'), but found key 'a'"},
 		{descriptor("  shadow_mode: 'true'\n"), `a.yaml:4: error loading config file: true or false is expected, not "true"`},
-		{descriptor("  limits: [{limit: 1, window: 1m}]\n  rate_limit: {unlimited: true}\n"),
-			"a.yaml:3: a descriptor has rate_limit or limits, not both"},
+		{
+			descriptor("  limits: [{limit: 1, window: 1m}]\n  rate_limit: {unlimited: true}\n"),
+			"a.yaml:3: a descriptor has rate_limit or limits, not both",
+		},
 		{descriptor("  limits: [{limit: 1, window: 1x}]\n"), "a.yaml:3: window must be "},
 		{descriptor("  limits: [{limit: 1}]\n"), "a.yaml:3: window must be "},
 		{descriptor("  limits: [{limit: 1, window: 1d@Mars/Base}]\n  algorithm: fixed\n"), "a.yaml:3: "},
@@ -287,13 +291,19 @@ func TestErrors(t *testing.T) {
 		{descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: log PEEK\n"), "a.yaml:3: "},
 		{descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: log TERM\n"), "a.yaml:3: "},
 		{descriptor("  concurrency: {max: 1, lease: 1s}\n"), "a.yaml:3: concurrency needs rate_limit or limits beside it"},
-		{descriptor("  limits: [{limit: 1, window: 1m}]\n  concurrency: {lease: 1s}\n"),
-			"a.yaml:5: concurrency needs max, at least 1, and lease"},
+		{
+			descriptor("  limits: [{limit: 1, window: 1m}]\n  concurrency: {lease: 1s}\n"),
+			"a.yaml:5: concurrency needs max, at least 1, and lease",
+		},
 		{descriptor("  limits: [{limit: 1, window: 1m}]\n  concurrency: {max: 1}\n"), "a.yaml:3: "},
-		{descriptor("  rate_limit: {unlimited: true}\n  concurrency: {max: 1, lease: 1s}\n"),
-			"a.yaml:3: concurrency needs a limit beside it, not unlimited"},
-		{descriptor("  on_failure: retry\n  rate_limit: {unlimited: true}\n"),
-			"a.yaml:3: on_failure is error, allow or deny, not 'retry'"},
+		{
+			descriptor("  rate_limit: {unlimited: true}\n  concurrency: {max: 1, lease: 1s}\n"),
+			"a.yaml:3: concurrency needs a limit beside it, not unlimited",
+		},
+		{
+			descriptor("  on_failure: retry\n  rate_limit: {unlimited: true}\n"),
+			"a.yaml:3: on_failure is error, allow or deny, not 'retry'",
+		},
 		{"a: &a [*a]\n", "a.yaml:1: "},
 		{deep(40), "a.yaml:"},
 	} {
@@ -368,8 +378,11 @@ func TestResetOfUnits(t *testing.T) {
 		sec  int64
 		want int64
 	}{
-		{policy.Second, 7, 1}, {policy.Minute, 60, 60}, {policy.Minute, 119, 1},
-		{policy.Month, 30*86_400 - 1, 1}, {policy.Year, 0, 365 * 86_400},
+		{policy.Second, 7, 1},
+		{policy.Minute, 60, 60},
+		{policy.Minute, 119, 1},
+		{policy.Month, 30*86_400 - 1, 1},
+		{policy.Year, 0, 365 * 86_400},
 	} {
 		require.Equal(t, c.want, c.unit.SecondsUntilReset(c.sec*1_000_000+999_999))
 	}
