@@ -107,7 +107,7 @@ func isLong(domain []byte, descriptors []Descriptor) bool {
 // Trim frees buffers that have grown for a large request. What Resolve and Call have returned stays valid.
 func (m *Matcher) Trim() {
 	if cap(m.arena) > maxKept {
-		m.arena = nil
+		m.arena, m.words, m.limits = nil, nil, nil // which refer to it
 	}
 	if cap(m.text) > maxKept {
 		m.text = nil
