@@ -59,8 +59,9 @@ func (c *engineClient) Decide(r *Request, out *Response) error {
 			return err
 		}
 	}
+	defer c.matcher.Trim()
 	d := decision{client: c, domain: domain, limits: limits, out: out}
-	if err := d.make(r); err != nil || c.session == nil {
+	if err := d.make(); err != nil || c.session == nil {
 		return err
 	}
 	c.session.Publish(engine.Buffers{})
@@ -88,8 +89,13 @@ func (c *engineClient) Close() {
 // check runs a call. If the session was killed, it logs in again first: its user may have changed.
 func (c *engineClient) check(words [][]byte) resp.Value {
 	reply := c.run(words)
-	if reply.Kind() != resp.KindNone || !c.session.Closing() {
+	if reply.Kind() != resp.KindNone {
 		return reply
+	}
+	select {
+	case <-c.ending:
+		return reply
+	default:
 	}
 	c.session.Close()
 	c.session = nil
@@ -124,9 +130,9 @@ type decision struct {
 	out    *Response
 }
 
-// make decides every descriptor: by itself, or those of a domain that counts all or none together. Policies
-// in shadow mode are decided by themselves in any case, since they deny nothing.
-func (d *decision) make(r *Request) error {
+// make decides every descriptor: by itself, or those of a domain that counts all or none together. Policies in
+// shadow mode are decided by themselves in any case, since they deny nothing.
+func (d *decision) make() error {
 	d.out.Code, d.out.Binding = OK, -1
 	d.out.Statuses = d.out.Statuses[:0]
 	together := 0
@@ -135,7 +141,7 @@ func (d *decision) make(r *Request) error {
 		d.out.Statuses = append(d.out.Statuses, statusOf(l))
 		switch {
 		case l.Policy != nil && l.Policy.Unlimited:
-			l.Policy.Counts().Allow(r.Descriptors[i].hits(r.Hits))
+			d.client.engine.Policies().Registry().AllowUnlimited(l.Name(), l.Cost())
 		case !l.Decides():
 		case d.domain.All && !l.Shadow():
 			together++

@@ -4,8 +4,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -188,6 +190,27 @@ func TestDecide(t *testing.T) {
 	require.Equal(t, [4]int64{2, 2, 0, 3}, [4]int64{n.Allowed, n.Denied, n.Shadow, n.Units})
 }
 
+// TestUnlimited has what is counted of unlimited limits: by RL.CHECK and by a door the same.
+func TestUnlimited(t *testing.T) {
+	w := newWorld(t)
+	c := w.login(doors.Credentials{})
+	tally := func() [2]int64 {
+		counts := w.engine.Policies().Find("each.free").Counts().Tally()
+		return [2]int64{counts.Allowed, counts.Units}
+	}
+	w.do("RL.CHECK each free a COST 7")
+	require.Equal(t, [2]int64{1, 7}, tally())
+	w.do("RL.CHECK each free a COST 7 PEEK")
+	w.do("RL.CHECK each free a COST 0")
+	decide(c, "each free=a+0")
+	require.Equal(t, [2]int64{1, 7}, tally(), "nothing was taken")
+	decide(c, "each free=a+3")
+	require.Equal(t, [2]int64{2, 10}, tally())
+	decide(c, "each free=a+18446744073709551615")
+	decide(c, "each free=a+18446744073709551615")
+	require.Equal(t, [2]int64{4, math.MaxInt64}, tally())
+}
+
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, "--rl-policy-unknown-domain", "refuse")
 	c := w.login(doors.Credentials{})
@@ -277,6 +300,21 @@ func TestKilled(t *testing.T) {
 }
 
 // TestAllocations of a decision about two descriptors.
+// TestKilledWhilePaused: a session may end while CLIENT PAUSE postpones its call, which another one then makes.
+func TestKilledWhilePaused(t *testing.T) {
+	w := newWorld(t)
+	c := w.login(doors.Credentials{Addr: "1"})
+	require.Equal(t, "+OK\r\n", w.do("CLIENT PAUSE 1000000 WRITE"))
+	answer := make(chan string)
+	go func() { answer <- decide(c, "each ip=a") }()
+	for !strings.Contains(w.do("INFO clients"), "blocked_clients:1\r\n") {
+		runtime.Gosched()
+	}
+	w.do("CLIENT KILL TYPE normal SKIPME yes")
+	require.Equal(t, "+OK\r\n", w.do("CLIENT UNPAUSE"))
+	require.Contains(t, <-answer, "ok 0 [ok 3/minuteper-ip 2 ")
+}
+
 func TestAllocations(t *testing.T) {
 	w := newWorld(t)
 	c := w.login(doors.Credentials{})

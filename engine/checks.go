@@ -17,8 +17,16 @@ func (w *Work) byPolicy(args [][]byte) [][]byte {
 	return w.engine.cfg.policies.Set().Rewrite(w.policies, args)
 }
 
-// Check runs a call of RL.CHECK that policy.Matcher.Call has made, as Session.Do does.
-func Check(s *Session, words [][]byte) resp.Value { return s.do(words, request{rewritten: true}) }
+var nameOfCheck = []byte("rl.check")
+
+// Check runs a call of RL.CHECK that policy.Matcher.Call has made, as Session.Do does, whatever rename-command calls
+// the command.
+func Check(s *Session, words [][]byte) resp.Value {
+	if cmd := s.engine.table.Own(nameOfCheck); cmd.Called != cmd.Name {
+		words[0] = []byte(cmd.Called)
+	}
+	return s.do(words, request{rewritten: true})
+}
 
 // ChecksWait reports whether a call of RL.CHECK may wait, for an upstream or for the disk.
 func (e *Engine) ChecksWait() bool {

@@ -11,13 +11,18 @@ var (
 	ErrUnknownDomain = errors.New("no file of rl-policies has this domain")
 	ErrUnit          = errors.New("the limit's unit is unknown")
 	ErrDescriptors   = errors.New("the descriptors of one request are too many, or empty")
+	ErrLong          = errors.New("the keys and values of one request are longer than 65536 bytes")
 )
 
 // Bounds of a request.
 const (
 	MaxDescriptors = 128
-	MaxEntries     = 32 // of a descriptor
+	MaxEntries     = 32      // of a descriptor
+	maxBytes       = 1 << 16 // of the domain, the keys and the values
 )
+
+// maxKept is the capacity of a Matcher's buffers that Trim leaves.
+const maxKept = 1 << 12
 
 // An Override is a limit that a request brings itself, in the place of a policy's.
 type Override struct {
@@ -55,6 +60,9 @@ func (s *Set) Resolve(m *Matcher, domain []byte, descriptors []Descriptor) (*Dom
 	if len(descriptors) == 0 || len(descriptors) > MaxDescriptors {
 		return nil, nil, ErrDescriptors
 	}
+	if isLong(domain, descriptors) {
+		return nil, nil, ErrLong
+	}
 	d := s.Domain(domain)
 	if d == nil && s.RefusesUnknown {
 		return nil, nil, ErrUnknownDomain
@@ -85,6 +93,27 @@ func (s *Set) Resolve(m *Matcher, domain []byte, descriptors []Descriptor) (*Dom
 	return d, m.limits, nil
 }
 
+// isLong reports whether the texts of a request are longer than maxBytes.
+func isLong(domain []byte, descriptors []Descriptor) bool {
+	size := len(domain)
+	for i := range descriptors {
+		for _, e := range descriptors[i].Entries {
+			size += len(e.Key) + len(e.Value)
+		}
+	}
+	return size > maxBytes
+}
+
+// Trim frees buffers that have grown for a large request. What Resolve and Call have returned stays valid.
+func (m *Matcher) Trim() {
+	if cap(m.arena) > maxKept {
+		m.arena, m.words, m.limits = nil, nil, nil // which refer to it
+	}
+	if cap(m.text) > maxKept {
+		m.text = nil
+	}
+}
+
 // own sets l to the limit that a descriptor brings.
 func (m *Matcher) own(l *Limit, d *Domain, ds *Descriptor) {
 	var none match
@@ -105,7 +134,7 @@ func (m *Matcher) find(s *Set, l *Limit, d *Domain, ds *Descriptor) {
 	l.cost = multiply(ds.Hits, p.Cost)
 	l.name = p.nameBytes
 	if p.dynamic {
-		if name := m.keep(found.appendName(m.arena, d, ds.Entries)); s.registry.detail(name) != nil {
+		if name := m.keep(found.appendName(m.arena, d, ds.Entries)); s.registry.detail(p, name) != nil {
 			l.name = name
 		}
 	}
@@ -152,6 +181,9 @@ func (l *Limit) Decides() bool { return l.Key != nil && !l.Replaced }
 // Name returns what the decision is counted under.
 func (l *Limit) Name() []byte { return l.name }
 
+// Cost returns the units that the descriptor asks for.
+func (l *Limit) Cost() int64 { return l.cost }
+
 // Charges reports whether denied hits count too; see Policy.Charges.
 func (l *Limit) Charges(d *Domain) bool {
 	if l.Own {
@@ -185,10 +217,10 @@ var (
 	wordID     = []byte("ID")
 )
 
-// Call returns the call that decides limits of a domain together, in the form that only RL.CHECK has:
-// RL.CHECK numkeys key [key ...] TERM ... COST n POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL] [ID
-// id]. Limits without a decision are left out; without any, numkeys is 0, with the name of the first limit.
-// The words are valid until the Matcher's next Call.
+// Call returns the call that decides limits of a domain together, in the form that only RL.CHECK has: RL.CHECK
+// numkeys key [key ...] TERM ... COST n POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL] [ID id]. Limits
+// without a decision are left out; without any, it is RL.CHECK 0 COST n POLICY name with what the first limit
+// counts. The words are valid until the Matcher's next Call.
 func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 	w, numKeys, slots := append(m.words[:0], wordCheck, nil), 0, false
 	for i := range limits {
@@ -202,7 +234,11 @@ func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 		}
 	}
 	if w[1] = m.number(int64(numKeys)); numKeys == 0 {
-		m.words = append(w, wordPolicy, limits[0].name)
+		units := limits[0].cost
+		if o.Peek {
+			units = 0
+		}
+		m.words = append(w, wordCost, m.number(units), wordPolicy, limits[0].name)
 		return m.words
 	}
 	charges, shadow := false, false

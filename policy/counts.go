@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -8,6 +10,8 @@ import (
 // Counts are the decisions under one name. Any goroutine may add to them.
 type Counts struct {
 	name   string
+	domain string
+	of     string // the policy whose descriptors' values the name is made of; "": the name is a policy's
 	allow  atomic.Int64
 	deny   atomic.Int64
 	shadow atomic.Int64
@@ -16,6 +20,9 @@ type Counts struct {
 
 // Name returns what is counted: a policy's name, or one made of the descriptor's values.
 func (c *Counts) Name() string { return c.name }
+
+// Domain returns the name of the domain that the name belongs to.
+func (c *Counts) Domain() string { return c.domain }
 
 // Tally is what was counted at one instant.
 type Tally struct {
@@ -29,10 +36,12 @@ func (c *Counts) Tally() Tally {
 	return Tally{c.allow.Load(), c.deny.Load(), c.shadow.Load(), c.units.Load()}
 }
 
-// Allow counts an admitted decision.
+// Allow counts an admitted decision. The sum of the units saturates.
 func (c *Counts) Allow(units int64) {
 	c.allow.Add(1)
-	c.units.Add(units)
+	if c.units.Add(units) < 0 {
+		c.units.Store(math.MaxInt64)
+	}
 }
 
 // Deny counts a denied decision.
@@ -64,8 +73,16 @@ func (r *Registry) Find(name []byte) *Counts {
 	return r.byName[string(name)]
 }
 
+// AllowUnlimited counts the decision about an unlimited limit under a name: it admits all units. Without units
+// it is not counted, as for other limits.
+func (r *Registry) AllowUnlimited(name []byte, units int64) {
+	if c := r.Find(name); c != nil && units > 0 {
+		c.Allow(units)
+	}
+}
+
 // detail returns the counts under a name made of a descriptor's values, or nil if there are too many of them.
-func (r *Registry) detail(name []byte) *Counts {
+func (r *Registry) detail(p *Policy, name []byte) *Counts {
 	if c := r.Find(name); c != nil {
 		return c
 	}
@@ -78,7 +95,7 @@ func (r *Registry) detail(name []byte) *Counts {
 		r.missed++
 		return nil
 	}
-	c := &Counts{name: string(name)}
+	c := &Counts{name: string(name), domain: p.Domain.Name, of: p.Name}
 	if r.byName == nil {
 		r.byName = make(map[string]*Counts)
 	}
@@ -90,11 +107,19 @@ func (r *Registry) detail(name []byte) *Counts {
 // maxDetailedName is the longest name that is made of a descriptor's values.
 const maxDetailedName = 512
 
-// adopt gives the policies their counts: those under the same names, if there are any.
+// adopt gives the policies their counts: those under the same names, if there are any. Names made of values
+// for policies that are gone, or are not counted by them any more, make room.
 func (r *Registry) adopt(policies []*Policy) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	byName := make(map[string]*Counts, len(policies)+len(r.detailed))
+	dynamic := make(map[string]bool)
+	for _, p := range policies {
+		if p.dynamic {
+			dynamic[p.Name] = true
+		}
+	}
+	r.detailed = slices.DeleteFunc(slices.Clone(r.detailed), func(c *Counts) bool { return !dynamic[c.of] })
 	for _, c := range r.detailed {
 		byName[c.name] = c
 	}
@@ -103,7 +128,7 @@ func (r *Registry) adopt(policies []*Policy) {
 			continue
 		}
 		if p.counts = r.byName[p.Name]; p.counts == nil {
-			p.counts = &Counts{name: p.Name}
+			p.counts = &Counts{name: p.Name, domain: p.Domain.Name}
 		}
 		byName[p.Name] = p.counts
 	}

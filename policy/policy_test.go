@@ -85,12 +85,9 @@ func TestCalls(t *testing.T) {
 		},
 		{"edge ip x path /login", "1 edge_ip_x_path_/login_day TERM 10 86400s ALGO FIXED COST 1 " +
 			"POLICY edge.ip.path_/login CHARGE"},
-		{"edge ip x path /", "0 POLICY "},
-		{"edge ip x path /login more 1", "0 POLICY "},
-		{
-			"edge ip a_b{c}%",
-			"1 edge_ip_a%5Fb%7Bc%7D%25_minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE",
-		},
+		{"edge ip x path /", "0 COST 1 POLICY "},
+		{"edge ip x path /login more 1", "0 COST 1 POLICY "},
+		{"edge ip a_b{c}%", "1 edge_ip_a%5Fb%7Bc%7D%25_minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE"},
 		{"edge ip ~", "1 edge_ip__minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE"},
 		// Of the wildcards that fit, the first in the file.
 		{
@@ -98,23 +95,22 @@ func TestCalls(t *testing.T) {
 			"1 edge_user_bot7_second TERM 1 1s ALGO FIXED COST 1 POLICY edge.user_bot* CHARGE SHADOW",
 		},
 		{"edge user bo", "1 edge_user_b*_second TERM 2 1s ALGO FIXED COST 1 POLICY edge.user_b* CHARGE"},
-		{"edge user bob", "0 POLICY edge.user_bob"},
-		{"edge user carl", "0 POLICY "},
+		{"edge user bob", "0 COST 1 POLICY edge.user_bob"},
+		{"edge user bob COST 7", "0 COST 7 POLICY edge.user_bob"},
+		{"edge user bob COST 7 PEEK", "0 COST 0 POLICY edge.user_bob"},
+		{"edge user carl", "0 COST 1 POLICY "},
 		{"edge tenant a ID 7", "2 edge_tenant_a {edge_tenant_a}:slots TERM 5 10s 100 1h ALGO LOG COST 2 " +
 			"POLICY edge.tenant TERM SLOTS 4 LEASE 30s ID 7"},
 		{"edge tenant a", "! the policy edge.tenant has slots: ID is missing"},
 		{"edge month a", "1 edge_month_a TERM 5 1mo@Europe/Berlin ALGO FIXED COST 1 POLICY edge.month"},
-		{"edge only a", "0 POLICY "},
-		{
-			"edge only a below b",
-			"1 edge_only_a_below_b_hour TERM 7 3600s ALGO LOG COST 1 POLICY edge.only.below",
-		},
-		{"other ip x", "0 POLICY "},
-		{"edge COST 5", "0 POLICY "}, // the first key is no option
-		{"edge ip x id 5", "0 POLICY "},
-		{"edge ip", syntaxError},
-		{"edge ip x more", syntaxError},
-		{"edge ip x COST", syntaxError},
+		{"edge only a", "0 COST 1 POLICY "},
+		{"edge only a below b", "1 edge_only_a_below_b_hour TERM 7 3600s ALGO LOG COST 1 POLICY edge.only.below"},
+		{"other ip x", "0 COST 1 POLICY "},
+		{"edge COST 5", "0 COST 1 POLICY "}, // the first key is no option
+		{"edge ip x id 5", "0 COST 1 POLICY "},
+		{"edge ip", "! syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]"},
+		{"edge ip x more", "! syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]"},
+		{"edge ip x COST", "! syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]"},
 		{"edge ip x COST -1", "! COST must be an integer from 0 on"},
 		{"edge ip x COST 1.5", "! COST must be an integer from 0 on"},
 		{
@@ -288,42 +284,21 @@ func TestErrors(t *testing.T) {
 			"a.yaml:4: invalid rate limit unit 'decade'",
 		},
 		{descriptor("  rate_limit: {unit: unknown}"), "a.yaml:4: invalid rate limit unit 'unknown'"},
-		{
-			descriptor("  rate_limit: {unit: day, unlimited: true}"),
-			"a.yaml:4: should not specify rate limit unit when unlimited",
-		},
-		{
-			descriptor("  rate_limit: {unit: day, requests_per_unit: -1}"),
-			`a.yaml:4: error loading config file: ` +
-				`a number from 0 to 4294967295 is expected, not "-1"`,
-		},
-		{
-			descriptor("  rate_limit: {unit: day, requests_per_unit: 4294967296}"),
-			`a.yaml:4: error loading config file: ` +
-				`a number from 0 to 4294967295 is expected, not "4294967296"`,
-		},
-		{
-			descriptor("  rate_limit: {unit: day, requests_per_unit: '5'}"),
-			`a.yaml:4: error loading config file: ` +
-				`a number from 0 to 4294967295 is expected, not "5"`,
-		},
-		{
-			descriptor("  rate_limit: {unit: day, replaces: [{name: ''}]}"),
-			"a.yaml:4: should not have an empty replaces entry",
-		},
+		{descriptor("  rate_limit: {unit: day, unlimited: true}"), "a.yaml:4: should not specify rate limit unit when unlimited"},
+		{descriptor("  rate_limit: {unit: day, requests_per_unit: -1}"), `a.yaml:4: error loading config file: ` +
+			`a number from 0 to 4294967295 is expected, not "-1"`},
+		{descriptor("  rate_limit: {unit: day, requests_per_unit: 4294967296}"), `a.yaml:4: error loading config file: ` +
+			`a number from 0 to 4294967295 is expected, not "4294967296"`},
+		{descriptor("  rate_limit: {unit: day, requests_per_unit: '5'}"), `a.yaml:4: error loading config file: ` +
+			`a number from 0 to 4294967295 is expected, not "5"`},
+		{descriptor("  rate_limit: {unit: day, replaces: [{name: ''}]}"), "a.yaml:4: should not have an empty replaces entry"},
 		{
 			descriptor("  rate_limit: {unit: day, name: x, replaces: [{name: x}]}"),
 			"a.yaml:4: replaces should not contain name of same descriptor",
 		},
-		{
-			descriptor("  share_threshold: true\n"),
-			"a.yaml:3: share_threshold can only be used with wildcard values " +
-				"(ending with '*'), but found key 'a'",
-		},
-		{
-			descriptor("  shadow_mode: 'true'\n"),
-			`a.yaml:4: error loading config file: true or false is expected, not "true"`,
-		},
+		{descriptor("  share_threshold: true\n"), "a.yaml:3: share_threshold can only be used with wildcard values " +
+			"(ending with '*'), but found key 'a'"},
+		{descriptor("  shadow_mode: 'true'\n"), `a.yaml:4: error loading config file: true or false is expected, not "true"`},
 		{
 			descriptor("  limits: [{limit: 1, window: 1m}]\n  rate_limit: {unlimited: true}\n"),
 			"a.yaml:3: a descriptor has rate_limit or limits, not both",
@@ -337,10 +312,7 @@ func TestErrors(t *testing.T) {
 		},
 		{descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: log PEEK\n"), "a.yaml:3: "},
 		{descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: log TERM\n"), "a.yaml:3: "},
-		{
-			descriptor("  concurrency: {max: 1, lease: 1s}\n"),
-			"a.yaml:3: concurrency needs rate_limit or limits beside it",
-		},
+		{descriptor("  concurrency: {max: 1, lease: 1s}\n"), "a.yaml:3: concurrency needs rate_limit or limits beside it"},
 		{
 			descriptor("  limits: [{limit: 1, window: 1m}]\n  concurrency: {lease: 1s}\n"),
 			"a.yaml:5: concurrency needs max, at least 1, and lease",

@@ -128,9 +128,11 @@ func (r *reader) readDocument(document *yaml.Node) error {
 	if root.Kind != yaml.MappingNode {
 		return r.errorf(root.Line, "error loading config file: a domain is expected, not %s", kindOf(root))
 	}
+	before := r.nodes
 	if err := r.checkKeys(root, 0); err != nil {
 		return err
 	}
+	r.nodes = before // the same elements are read again
 	var in domainFields
 	if err := domainTable.read(r, root, &in, "the root"); err != nil {
 		return err

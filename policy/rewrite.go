@@ -11,18 +11,22 @@ var (
 	ErrNone   = errors.New("no policies are loaded: see the directive rl-policies")
 	errSyntax = errors.New("syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]")
 	errCost   = errors.New("COST must be an integer from 0 on")
+
+	errEntries = fmt.Errorf("at most %d keys can be given", MaxEntries)
 )
 
 // Rewrite returns the call that decides by policy what the arguments of RL.CHECK ask: see Matcher.Call. Of
-// arguments that are wrong it makes a call that fails: RL.CHECK 0 ERROR text.
+// arguments that are wrong it makes a call that fails: RL.CHECK 0 ERROR text. The command keeps the name by which
+// it was called, which rename-command may have chosen.
 //
 // The words are valid until the Matcher's next Rewrite.
 func (s *Set) Rewrite(m *Matcher, args [][]byte) [][]byte {
 	words, err := s.rewrite(m, args)
 	if err != nil {
-		m.words = append(m.words[:0], wordCheck, zero, wordError, []byte(err.Error()))
-		return m.words
+		words = append(m.words[:0], nil, zero, wordError, []byte(err.Error()))
+		m.words = words
 	}
+	words[0] = args[0]
 	return words
 }
 
@@ -43,6 +47,9 @@ func (s *Set) rewrite(m *Matcher, args [][]byte) ([][]byte, error) {
 	ds, o := Descriptor{Entries: m.entries[:0], Hits: 1}, Options{}
 	rest := args[2:]
 	for len(rest) >= 2 && (len(ds.Entries) == 0 || !isOption(rest[0])) {
+		if len(ds.Entries) == MaxEntries {
+			return nil, errEntries
+		}
 		ds.Entries = append(ds.Entries, Entry{rest[0], rest[1]})
 		rest = rest[2:]
 	}
@@ -72,8 +79,6 @@ func (s *Set) rewrite(m *Matcher, args [][]byte) ([][]byte, error) {
 	switch {
 	case errors.Is(err, ErrUnknownDomain):
 		return nil, fmt.Errorf("%w: %q", err, args[1][:min(len(args[1]), 128)])
-	case errors.Is(err, ErrDescriptors):
-		return nil, fmt.Errorf("at most %d keys can be given", MaxEntries)
 	case err != nil:
 		return nil, err
 	}

@@ -93,6 +93,9 @@ func warnOfExpiry(c *tls.Config, file string, log *slog.Logger) {
 // nothing has changed.
 func (s *Server) ReloadTLS() error { return s.tls.load(s.cfg.Config, s.log) }
 
+// HasTLS reports whether a directive asks for TLS: of clients, of replicas or of a door.
+func (s *Server) HasTLS() bool { return s.tls.server.Load() != nil }
+
 // followTLS makes CONFIG SET apply the directives of TLS.
 func (s *Server) followTLS() {
 	apply := func() error {

@@ -214,8 +214,8 @@ func prepareShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.
 	return nil
 }
 
-// reloadAtHangup reads certificates again at every SIGHUP, until ended is closed. If
-// there is no TLS, the signal has no effect.
+// reloadAtHangup reads policies and certificates again at every SIGHUP, until ended is closed. Without either, the
+// signal has no effect.
 func reloadAtHangup(
 	srv *server.Server, hangups <-chan os.Signal, logger *slog.Logger, ended <-chan struct{},
 ) {
@@ -231,7 +231,7 @@ func reloadAtHangup(
 		case read:
 			logger.Info("hangup: read the policies again")
 		}
-		if srv.TLSAddr() == nil {
+		if !srv.HasTLS() {
 			continue
 		}
 		if err := srv.ReloadTLS(); err != nil {

@@ -64,6 +64,33 @@ func TestHangupReadsCertificates(t *testing.T) {
 	require.Equal(t, "second", name())
 }
 
+// TestHangupReadsCertificatesOfDoor: a door may be the only listener over TLS.
+func TestHangupReadsCertificatesOfDoor(t *testing.T) {
+	t.Parallel()
+	ca, err := testca.New("ca")
+	require.NoError(t, err)
+	pair, err := ca.Issue(testca.Leaf{Name: "localhost"})
+	require.NoError(t, err)
+	dir := t.TempDir()
+	cert, key, err := pair.Write(dir, "server")
+	require.NoError(t, err)
+	policies := filepath.Join(dir, "policies.yaml")
+	require.NoError(t, os.WriteFile(policies, []byte("domain: d\n"), 0o600))
+	p := start(t, "--bind", "127.0.0.1", "--port", "0", "--port-file", filepath.Join(dir, "port"),
+		"--rl-policies", policies, "--rl-grpc-addr", "127.0.0.1:0", "--rl-door-tls", "yes",
+		"--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no")
+	next := func() string {
+		line, err := p.stdout.ReadString('\n')
+		require.NoError(t, err)
+		return line
+	}
+	p.signal(t, syscall.SIGHUP)
+	for !strings.Contains(next(), "hangup: read the policies again") {
+	}
+	p.signal(t, syscall.SIGHUP)
+	require.Contains(t, next(), "hangup: read the certificates again")
+}
+
 // ports counts the ports that freePort has tried.
 var ports atomic.Int64
 

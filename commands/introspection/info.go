@@ -51,7 +51,7 @@ func infoOf(c *commands.Command) resp.Value {
 	}
 	specs := make([]resp.Value, len(c.Keys))
 	for i := range c.Keys {
-		specs[i] = specInfo(&c.Keys[i], c.Reads != nil)
+		specs[i] = specInfo(&c.Keys[i], c.Reads != nil, c.Is(commands.ByPolicy))
 	}
 	subs := resp.Set() // in Redis an empty one is a set, others are arrays
 	if len(c.Subs) > 0 {
@@ -83,8 +83,8 @@ func namesOf(f commands.Flags) []string {
 }
 
 // specInfo returns a key specification's entry in COMMAND INFO. varies says that the command has
-// calls that only read.
-func specInfo(k *commands.KeySpec, varies bool) resp.Value {
+// calls that only read, unknown that only the server can find its keys.
+func specInfo(k *commands.KeySpec, varies, unknown bool) resp.Value {
 	var pairs []resp.Value
 	if k.Notes != "" {
 		pairs = append(pairs, resp.Bulk("notes"), resp.Bulk(k.Notes))
@@ -101,7 +101,7 @@ func specInfo(k *commands.KeySpec, varies bool) resp.Value {
 	if k.StepIn != nil {
 		find = specMap("unknown")
 	}
-	if k.IsUnknown() {
+	if unknown || k.IsUnknown() {
 		begin, find = specMap("unknown"), specMap("unknown")
 	}
 	return resp.Map(append(pairs,

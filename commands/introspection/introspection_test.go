@@ -1,6 +1,7 @@
 package introspection
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -190,6 +191,20 @@ func TestGetKeysWithoutMandatoryKeys(t *testing.T) {
 	row.Flags = commands.NoMandatoryKeys
 	table = testTable([]commands.Command{row})
 	require.Equal(t, []string{"*0", ""}, wire(ask(table, 2, "command", "getkeys", "counted", "2", "a"), 2))
+}
+
+// Clients that find keys by COMMAND INFO would look for a count among the arguments of RL.CHECK, which has none.
+func TestInfoOfKeysByPolicy(t *testing.T) {
+	row := commands.Command{
+		Name: "counted", Arity: -2, Keys: []commands.KeySpec{commands.CountedKeys(1, "RO access")},
+	}
+	info := func() string {
+		return strings.Join(wire(ask(testTable([]commands.Command{row}), 2, "command", "info", "counted"), 2), " ")
+	}
+	require.Contains(t, info(), "keynum")
+	row.Flags = commands.ByPolicy
+	require.NotContains(t, info(), "keynum")
+	require.Contains(t, info(), "unknown")
 }
 
 // Clients of a cluster refuse a call whose keys, as COMMAND GETKEYS has them, are in several slots.

@@ -26,8 +26,8 @@ var rlCheckRows = []commands.Command{{
 // RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]
 //
 // By the time it is called, its arguments are those that Matcher.Call of package policy makes: a key and a
-// term for each limit, none if there is no limit. CHARGE makes denied units of a single key count. The reply
-// is that of RL.ALLOW; without a limit, limit and remaining are -1. With FULL it is that of RL.MALLOW.
+// term for each limit, none if there is no limit. CHARGE makes denied units of a single key count. The reply is
+// that of RL.ALLOW; without a limit, limit and remaining are -1. With FULL it is that of RL.MALLOW.
 func rlCheck(c *commands.Ctx) resp.Value {
 	if checkIsKeyless(c.Args) {
 		return checkWithoutKeys(c)
@@ -46,23 +46,23 @@ func rlCheck(c *commands.Ctx) resp.Value {
 	return decisionReply(c, &binding, 0)
 }
 
-// checkWithoutKeys answers RL.CHECK 0 POLICY name, or fails as RL.CHECK 0 ERROR text says.
+// checkWithoutKeys answers RL.CHECK 0 COST n POLICY name, or fails as RL.CHECK 0 ERROR text says.
 func checkWithoutKeys(c *commands.Ctx) resp.Value {
 	switch {
-	case len(c.Args) != 4:
-		return commands.ErrSyntax
-	case commands.EqualFold(c.Args[2], "error"):
+	case len(c.Args) == 4 && commands.EqualFold(c.Args[2], "error"):
 		return resp.Error("ERR " + resp.OneLine(string(c.Args[3])))
+	case len(c.Args) != 6:
+		return commands.ErrSyntax
 	}
-	if counts := c.Settings.Policies.Registry().Find(c.Args[3]); counts != nil {
-		counts.Allow(1)
+	if units, ok := store.ParseInt(c.Args[3]); ok {
+		c.Settings.Policies.Registry().AllowUnlimited(c.Args[5], units)
 	}
 	return resp.Array(append(c.Values(5),
 		resp.Int(1), resp.Int(-1), resp.Int(-1), resp.Int(0), resp.Int(0))...)
 }
 
-// parseCheck parses numkeys key [key ...] TERM ... POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL] [ID
-// id].
+// parseCheck parses numkeys key [key ...] TERM ... POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL]
+// [ID id].
 func parseCheck(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusal resp.Value) {
 	if m, refusal = parseJoint(c, newTerms, &checkForm); refusal.IsError() {
 		return m, refusal

@@ -57,7 +57,7 @@ func (p *Policies) list(c *commands.Ctx) resp.Value {
 	out := c.Build(len(figures))
 	for i := range figures {
 		f := &figures[i]
-		if len(c.Args) == 3 && !strings.HasPrefix(f.Name, string(c.Args[2])+".") {
+		if len(c.Args) == 3 && f.Domain != string(c.Args[2]) {
 			continue
 		}
 		if !out.Add(resp.Map(append(c.Values(10), resp.Bulk("name"), resp.Bulk(f.Name),

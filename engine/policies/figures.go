@@ -7,8 +7,9 @@ import (
 
 // A Figure is what was decided under one name.
 type Figure struct {
-	Name string
-	Mode string // what becomes of a denial: see Mode; "detail" for a name made of a descriptor's values
+	Name   string
+	Domain string
+	Mode   string // what becomes of a denial: see Mode; "detail" for a name made of a descriptor's values
 	policy.Tally
 }
 
@@ -16,19 +17,25 @@ type Figure struct {
 // metrics show.
 const MaxFigures = 1000
 
-// Figures returns what was decided: by policy, in the order of the files, and then by names made of
-// descriptors' values, each at most most of them.
+// Figures returns what was decided: by policy, in the order of the files, and then by names made of descriptors'
+// values, each at most most of them. Policies whose names run together, a.b of a key a.b and of b below a, are
+// counted together: of those with one mode the first is shown.
 func (p *Policies) Figures(most int) (all []Figure) {
 	set := p.Set()
 	if set == nil {
 		return nil
 	}
+	shown := make(map[[2]string]bool) // names and modes
 	for _, one := range set.Policies()[:min(most, len(set.Policies()))] {
-		all = append(all, Figure{one.Name, Mode(one), one.Counts().Tally()})
+		mode := Mode(one)
+		if key := [2]string{one.Name, mode}; !shown[key] {
+			shown[key] = true
+			all = append(all, Figure{one.Name, one.Domain.Name, mode, one.Counts().Tally()})
+		}
 	}
 	detailed, _ := p.registry.Detailed(most)
 	for _, one := range detailed {
-		all = append(all, Figure{one.Name(), "detail", one.Tally()})
+		all = append(all, Figure{one.Name(), one.Domain(), "detail", one.Tally()})
 	}
 	return all
 }

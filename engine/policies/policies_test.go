@@ -113,6 +113,32 @@ func TestDirectory(t *testing.T) {
 	require.Len(t, w.policies.Figures(10), 2)
 }
 
+// TestListOfADomain: a domain's name may go on where another one's ends.
+func TestListOfADomain(t *testing.T) {
+	w := newWorld(t, "file")
+	w.write("file", one+"---\n"+strings.Replace(one, "domain: d", "domain: d.e", 1))
+	require.NoError(t, w.policies.Load())
+	require.Contains(t, w.do("LIST"), "d.e.k")
+	require.NotContains(t, w.do("LIST", "d"), "d.e.k")
+	require.Contains(t, w.do("LIST", "d"), "d.k")
+	require.Contains(t, w.do("LIST", "d.e"), "d.e.k")
+}
+
+// TestNamesThatRunTogether are shown once: as metrics they would be one series twice.
+func TestNamesThatRunTogether(t *testing.T) {
+	w := newWorld(t, "file")
+	limit := "rate_limit: {unit: day, requests_per_unit: 5}"
+	w.write("file", "domain: d\ndescriptors:\n- {key: a.b, "+limit+"}\n"+
+		"- {key: a, descriptors: [{key: b, "+limit+"}, {key: c, "+limit+"}]}\n"+
+		"- {key: a.c, shadow_mode: true, "+limit+"}\n")
+	require.NoError(t, w.policies.Load())
+	var names []string
+	for _, f := range w.policies.Figures(10) {
+		names = append(names, f.Name+" "+f.Mode)
+	}
+	require.Equal(t, []string{"d.a.b enforced", "d.a.c enforced", "d.a.c shadow"}, names)
+}
+
 func TestNoFiles(t *testing.T) {
 	w := newWorld(t, "")
 	require.NoError(t, w.policies.Load())
