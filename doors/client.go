@@ -130,8 +130,8 @@ type decision struct {
 	out    *Response
 }
 
-// make decides every descriptor: by itself, or those of a domain that counts all or none together. Policies in
-// shadow mode are decided by themselves in any case, since they deny nothing.
+// make decides every descriptor: by itself, or those of a domain that counts all or none together. Policies
+// in shadow mode are decided by themselves in any case, since they deny nothing.
 func (d *decision) make() error {
 	d.out.Code, d.out.Binding = OK, -1
 	d.out.Statuses = d.out.Statuses[:0]

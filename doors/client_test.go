@@ -300,7 +300,8 @@ func TestKilled(t *testing.T) {
 }
 
 // TestAllocations of a decision about two descriptors.
-// TestKilledWhilePaused: a session may end while CLIENT PAUSE postpones its call, which another one then makes.
+// TestKilledWhilePaused: a session may end while CLIENT PAUSE postpones its call, which another one then
+// makes.
 func TestKilledWhilePaused(t *testing.T) {
 	w := newWorld(t)
 	c := w.login(doors.Credentials{Addr: "1"})

@@ -16,7 +16,8 @@ func TestRenamed(t *testing.T) {
 	c := w.login(doors.Credentials{})
 	require.Equal(t, "ok 0 [ok 3/minuteper-ip 2 in 59]", decide(c, "each ip=a"))
 	w.do("CLIENT KILL TYPE normal SKIPME yes")
-	require.Equal(t, "ok 0 [ok 3/minuteper-ip 1 in 59]", decide(c, "each ip=a"), "made again by another session")
+	require.Equal(t, "ok 0 [ok 3/minuteper-ip 1 in 59]", decide(c, "each ip=a"),
+		"made again by another session")
 	require.Contains(t, w.do("HIDDEN each ip a"), "*5\r\n:1\r\n:3\r\n:0\r\n")
 	require.Contains(t, w.do("RL.CHECK each ip a"), "-ERR unknown command 'RL.CHECK'")
 }

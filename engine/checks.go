@@ -19,8 +19,8 @@ func (w *Work) byPolicy(args [][]byte) [][]byte {
 
 var nameOfCheck = []byte("rl.check")
 
-// Check runs a call of RL.CHECK that policy.Matcher.Call has made, as Session.Do does, whatever rename-command calls
-// the command.
+// Check runs a call of RL.CHECK that policy.Matcher.Call has made, as Session.Do does, whatever
+// rename-command calls the command.
 func Check(s *Session, words [][]byte) resp.Value {
 	if cmd := s.engine.table.Own(nameOfCheck); cmd.Called != cmd.Name {
 		words[0] = []byte(cmd.Called)

@@ -217,10 +217,10 @@ var (
 	wordID     = []byte("ID")
 )
 
-// Call returns the call that decides limits of a domain together, in the form that only RL.CHECK has: RL.CHECK
-// numkeys key [key ...] TERM ... COST n POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL] [ID id]. Limits
-// without a decision are left out; without any, it is RL.CHECK 0 COST n POLICY name with what the first limit
-// counts. The words are valid until the Matcher's next Call.
+// Call returns the call that decides limits of a domain together, in the form that only RL.CHECK has:
+// RL.CHECK numkeys key [key ...] TERM ... COST n POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL] [ID
+// id]. Limits without a decision are left out; without any, it is RL.CHECK 0 COST n POLICY name with what the
+// first limit counts. The words are valid until the Matcher's next Call.
 func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 	w, numKeys, slots := append(m.words[:0], wordCheck, nil), 0, false
 	for i := range limits {

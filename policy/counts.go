@@ -73,8 +73,8 @@ func (r *Registry) Find(name []byte) *Counts {
 	return r.byName[string(name)]
 }
 
-// AllowUnlimited counts the decision about an unlimited limit under a name: it admits all units. Without units
-// it is not counted, as for other limits.
+// AllowUnlimited counts the decision about an unlimited limit under a name: it admits all units. Without
+// units it is not counted, as for other limits.
 func (r *Registry) AllowUnlimited(name []byte, units int64) {
 	if c := r.Find(name); c != nil && units > 0 {
 		c.Allow(units)

@@ -78,7 +78,8 @@ func TestKeysAreDistinct(t *testing.T) {
 	owners := make(map[string]string)
 	for range 100_000 {
 		entries := []string{}
-		for _, key := range [][]string{{"k"}, {"k", "b"}, {"k", "b", "c"}, {"k", "minute"}, {"b"}}[r.IntN(5)] {
+		paths := [][]string{{"k"}, {"k", "b"}, {"k", "b", "c"}, {"k", "minute"}, {"b"}}
+		for _, key := range paths[r.IntN(len(paths))] {
 			value := ""
 			for range r.IntN(4) {
 				value += pieces[r.IntN(len(pieces))]

@@ -101,10 +101,10 @@ func (n *node) addWildcard(key string, child *node) {
 	n.wildcards = append(n.wildcards, wildcard{len(prefix), map[string]ranked{prefix: {child, at, key}}})
 }
 
-// appendKey appends the name of the key of a descriptor: the domain, then the key and the value of each entry,
-// with '_' between. Values, which clients choose, are escaped, so that no two descriptors share a key; the
-// value of a wildcard with share_threshold is that of the file. A domain that counts all or nothing is a hash
-// tag. unit, if valid, comes last.
+// appendKey appends the name of the key of a descriptor: the domain, then the key and the value of each
+// entry, with '_' between. Values, which clients choose, are escaped, so that no two descriptors share a key;
+// the value of a wildcard with share_threshold is that of the file. A domain that counts all or nothing is a
+// hash tag. unit, if valid, comes last.
 func (m *match) appendKey(b []byte, d *Domain, entries []Entry, unit Unit) []byte {
 	if d.All {
 		b = append(appendEscaped(append(b, '{'), d.Name, keyUnsafe), '}')

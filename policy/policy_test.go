@@ -87,7 +87,10 @@ func TestCalls(t *testing.T) {
 			"POLICY edge.ip.path_/login CHARGE"},
 		{"edge ip x path /", "0 COST 1 POLICY "},
 		{"edge ip x path /login more 1", "0 COST 1 POLICY "},
-		{"edge ip a_b{c}%", "1 edge_ip_a%5Fb%7Bc%7D%25_minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE"},
+		{
+			"edge ip a_b{c}%",
+			"1 edge_ip_a%5Fb%7Bc%7D%25_minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE",
+		},
 		{"edge ip ~", "1 edge_ip__minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE"},
 		// Of the wildcards that fit, the first in the file.
 		{
@@ -104,13 +107,16 @@ func TestCalls(t *testing.T) {
 		{"edge tenant a", "! the policy edge.tenant has slots: ID is missing"},
 		{"edge month a", "1 edge_month_a TERM 5 1mo@Europe/Berlin ALGO FIXED COST 1 POLICY edge.month"},
 		{"edge only a", "0 COST 1 POLICY "},
-		{"edge only a below b", "1 edge_only_a_below_b_hour TERM 7 3600s ALGO LOG COST 1 POLICY edge.only.below"},
+		{
+			"edge only a below b",
+			"1 edge_only_a_below_b_hour TERM 7 3600s ALGO LOG COST 1 POLICY edge.only.below",
+		},
 		{"other ip x", "0 COST 1 POLICY "},
 		{"edge COST 5", "0 COST 1 POLICY "}, // the first key is no option
 		{"edge ip x id 5", "0 COST 1 POLICY "},
-		{"edge ip", "! syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]"},
-		{"edge ip x more", "! syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]"},
-		{"edge ip x COST", "! syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]"},
+		{"edge ip", syntaxError},
+		{"edge ip x more", syntaxError},
+		{"edge ip x COST", syntaxError},
 		{"edge ip x COST -1", "! COST must be an integer from 0 on"},
 		{"edge ip x COST 1.5", "! COST must be an integer from 0 on"},
 		{
@@ -284,21 +290,42 @@ func TestErrors(t *testing.T) {
 			"a.yaml:4: invalid rate limit unit 'decade'",
 		},
 		{descriptor("  rate_limit: {unit: unknown}"), "a.yaml:4: invalid rate limit unit 'unknown'"},
-		{descriptor("  rate_limit: {unit: day, unlimited: true}"), "a.yaml:4: should not specify rate limit unit when unlimited"},
-		{descriptor("  rate_limit: {unit: day, requests_per_unit: -1}"), `a.yaml:4: error loading config file: ` +
-			`a number from 0 to 4294967295 is expected, not "-1"`},
-		{descriptor("  rate_limit: {unit: day, requests_per_unit: 4294967296}"), `a.yaml:4: error loading config file: ` +
-			`a number from 0 to 4294967295 is expected, not "4294967296"`},
-		{descriptor("  rate_limit: {unit: day, requests_per_unit: '5'}"), `a.yaml:4: error loading config file: ` +
-			`a number from 0 to 4294967295 is expected, not "5"`},
-		{descriptor("  rate_limit: {unit: day, replaces: [{name: ''}]}"), "a.yaml:4: should not have an empty replaces entry"},
+		{
+			descriptor("  rate_limit: {unit: day, unlimited: true}"),
+			"a.yaml:4: should not specify rate limit unit when unlimited",
+		},
+		{
+			descriptor("  rate_limit: {unit: day, requests_per_unit: -1}"),
+			`a.yaml:4: error loading config file: ` +
+				`a number from 0 to 4294967295 is expected, not "-1"`,
+		},
+		{
+			descriptor("  rate_limit: {unit: day, requests_per_unit: 4294967296}"),
+			`a.yaml:4: error loading config file: ` +
+				`a number from 0 to 4294967295 is expected, not "4294967296"`,
+		},
+		{
+			descriptor("  rate_limit: {unit: day, requests_per_unit: '5'}"),
+			`a.yaml:4: error loading config file: ` +
+				`a number from 0 to 4294967295 is expected, not "5"`,
+		},
+		{
+			descriptor("  rate_limit: {unit: day, replaces: [{name: ''}]}"),
+			"a.yaml:4: should not have an empty replaces entry",
+		},
 		{
 			descriptor("  rate_limit: {unit: day, name: x, replaces: [{name: x}]}"),
 			"a.yaml:4: replaces should not contain name of same descriptor",
 		},
-		{descriptor("  share_threshold: true\n"), "a.yaml:3: share_threshold can only be used with wildcard values " +
-			"(ending with '*'), but found key 'a'"},
-		{descriptor("  shadow_mode: 'true'\n"), `a.yaml:4: error loading config file: true or false is expected, not "true"`},
+		{
+			descriptor("  share_threshold: true\n"),
+			"a.yaml:3: share_threshold can only be used with wildcard values " +
+				"(ending with '*'), but found key 'a'",
+		},
+		{
+			descriptor("  shadow_mode: 'true'\n"),
+			`a.yaml:4: error loading config file: true or false is expected, not "true"`,
+		},
 		{
 			descriptor("  limits: [{limit: 1, window: 1m}]\n  rate_limit: {unlimited: true}\n"),
 			"a.yaml:3: a descriptor has rate_limit or limits, not both",
@@ -312,7 +339,10 @@ func TestErrors(t *testing.T) {
 		},
 		{descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: log PEEK\n"), "a.yaml:3: "},
 		{descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: log TERM\n"), "a.yaml:3: "},
-		{descriptor("  concurrency: {max: 1, lease: 1s}\n"), "a.yaml:3: concurrency needs rate_limit or limits beside it"},
+		{
+			descriptor("  concurrency: {max: 1, lease: 1s}\n"),
+			"a.yaml:3: concurrency needs rate_limit or limits beside it",
+		},
 		{
 			descriptor("  limits: [{limit: 1, window: 1m}]\n  concurrency: {lease: 1s}\n"),
 			"a.yaml:5: concurrency needs max, at least 1, and lease",

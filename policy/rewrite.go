@@ -16,8 +16,8 @@ var (
 )
 
 // Rewrite returns the call that decides by policy what the arguments of RL.CHECK ask: see Matcher.Call. Of
-// arguments that are wrong it makes a call that fails: RL.CHECK 0 ERROR text. The command keeps the name by which
-// it was called, which rename-command may have chosen.
+// arguments that are wrong it makes a call that fails: RL.CHECK 0 ERROR text. The command keeps the name by
+// which it was called, which rename-command may have chosen.
 //
 // The words are valid until the Matcher's next Rewrite.
 func (s *Set) Rewrite(m *Matcher, args [][]byte) [][]byte {

@@ -214,8 +214,8 @@ func prepareShutdown(srv *server.Server, signals <-chan os.Signal, logger *slog.
 	return nil
 }
 
-// reloadAtHangup reads policies and certificates again at every SIGHUP, until ended is closed. Without either, the
-// signal has no effect.
+// reloadAtHangup reads policies and certificates again at every SIGHUP, until ended is closed. Without
+// either, the signal has no effect.
 func reloadAtHangup(
 	srv *server.Server, hangups <-chan os.Signal, logger *slog.Logger, ended <-chan struct{},
 ) {

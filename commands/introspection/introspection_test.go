@@ -193,13 +193,15 @@ func TestGetKeysWithoutMandatoryKeys(t *testing.T) {
 	require.Equal(t, []string{"*0", ""}, wire(ask(table, 2, "command", "getkeys", "counted", "2", "a"), 2))
 }
 
-// Clients that find keys by COMMAND INFO would look for a count among the arguments of RL.CHECK, which has none.
+// Clients that find keys by COMMAND INFO would look for a count among the arguments of RL.CHECK, which has
+// none.
 func TestInfoOfKeysByPolicy(t *testing.T) {
 	row := commands.Command{
 		Name: "counted", Arity: -2, Keys: []commands.KeySpec{commands.CountedKeys(1, "RO access")},
 	}
 	info := func() string {
-		return strings.Join(wire(ask(testTable([]commands.Command{row}), 2, "command", "info", "counted"), 2), " ")
+		table := testTable([]commands.Command{row})
+		return strings.Join(wire(ask(table, 2, "command", "info", "counted"), 2), " ")
 	}
 	require.Contains(t, info(), "keynum")
 	row.Flags = commands.ByPolicy

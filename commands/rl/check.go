@@ -26,8 +26,8 @@ var rlCheckRows = []commands.Command{{
 // RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]
 //
 // By the time it is called, its arguments are those that Matcher.Call of package policy makes: a key and a
-// term for each limit, none if there is no limit. CHARGE makes denied units of a single key count. The reply is
-// that of RL.ALLOW; without a limit, limit and remaining are -1. With FULL it is that of RL.MALLOW.
+// term for each limit, none if there is no limit. CHARGE makes denied units of a single key count. The reply
+// is that of RL.ALLOW; without a limit, limit and remaining are -1. With FULL it is that of RL.MALLOW.
 func rlCheck(c *commands.Ctx) resp.Value {
 	if checkIsKeyless(c.Args) {
 		return checkWithoutKeys(c)

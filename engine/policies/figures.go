@@ -17,9 +17,9 @@ type Figure struct {
 // metrics show.
 const MaxFigures = 1000
 
-// Figures returns what was decided: by policy, in the order of the files, and then by names made of descriptors'
-// values, each at most most of them. Policies whose names run together, a.b of a key a.b and of b below a, are
-// counted together: of those with one mode the first is shown.
+// Figures returns what was decided: by policy, in the order of the files, and then by names made of
+// descriptors' values, each at most most of them. Policies whose names run together, a.b of a key a.b and of
+// b below a, are counted together: of those with one mode the first is shown.
 func (p *Policies) Figures(most int) (all []Figure) {
 	set := p.Set()
 	if set == nil {
