@@ -185,6 +185,9 @@ func (d *decision) decideTogether() error {
 			at, joint = append(at, i), append(joint, *l)
 		}
 	}
+	if err := checkJoint(joint); err != nil {
+		return err
+	}
 	c := d.client
 	reply := c.check(c.matcher.Call(d.domain, joint, policy.Options{Full: true}))
 	if reply.Kind() != resp.KindArray {
@@ -198,6 +201,25 @@ func (d *decision) decideTogether() error {
 	answers := reply.Elems()[1:]
 	for i := range joint {
 		d.set(&d.out.Statuses[at[i]], &joint[i], answers[i].Elems())
+	}
+	return nil
+}
+
+// maxJoint is how many limits one call decides.
+const maxJoint = 16
+
+// checkJoint returns the Refusal of limits that no call can decide together, whatever on_failure says: they are
+// too many, or two have one key.
+func checkJoint(joint []policy.Limit) error {
+	if len(joint) > maxJoint {
+		return &Refusal{Invalid, "more than 16 descriptors of one request are counted all or none"}
+	}
+	for i := range joint {
+		for j := range i {
+			if string(joint[i].Key) == string(joint[j].Key) {
+				return &Refusal{Invalid, "two descriptors of one request, counted all or none, have one key"}
+			}
+		}
 	}
 	return nil
 }

@@ -13,9 +13,18 @@ const (
 	loopDescriptors = 2
 )
 
-// reserved returns how many descriptors are kept for other things than clients.
+// reserved returns how many descriptors are kept for other things than clients: connections of doors among them.
 func (s *Server) reserved() int64 {
-	return reservedDescriptors + loopDescriptors*int64(s.loops.number())
+	n, doors := reservedDescriptors+loopDescriptors*int64(s.loops.number()), s.doorKinds()
+	all := s.cfg.Int("maxclients") + n
+	for _, k := range doors {
+		all += k.conns
+	}
+	openFiles(all) // raises the limit, if it can
+	for _, k := range doors {
+		n += k.maxConns()
+	}
+	return n
 }
 
 // reserveDescriptors lowers maxclients to what the limit of open files allows, and
@@ -31,7 +40,7 @@ func (s *Server) reserveDescriptors() error {
 	}
 	if most < wanted {
 		s.log.Warn(fmt.Sprintf("maxclients is %d instead of %d: "+
-			"the limit of open files (ulimit -n) is %d, and %d are kept for files, listeners and loops",
+			"the limit of open files (ulimit -n) is %d, and %d are kept for files, listeners, loops and doors",
 			most, wanted, most+reserved, reserved))
 		if err := s.cfg.Set([][]byte{[]byte("maxclients"), strconv.AppendInt(nil, most, 10)}); err != nil {
 			return err

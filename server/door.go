@@ -17,6 +17,7 @@ type door struct {
 	directive string
 	protocol  string // that TLS negotiates
 	listener  net.Listener
+	maxConns  int64
 	overTLS   bool
 	service   doorService
 }
@@ -29,27 +30,38 @@ type doorService interface {
 	shutdown(ctx context.Context)
 }
 
-// doorKinds lists the kinds of doors.
-var doorKinds = [...]struct {
+// A doorKind is a kind of door.
+type doorKind struct {
 	directive string
 	protocol  string
+	conns     int64 // most connections, if the limit of open files allows them
 	open      func(*door, *doors.Access) doorService
-}{
-	{"rl-grpc-addr", "h2", openRLS},
-	{"rl-http-addr", "http/1.1", openWeb},
 }
+
+// doorKinds returns the kinds of the doors that the configuration asks for.
+func (s *Server) doorKinds() (kinds []doorKind) {
+	for _, k := range [...]doorKind{
+		{"rl-grpc-addr", "h2", 4096, openRLS},
+		{"rl-http-addr", "http/1.1", 1024, openWeb},
+	} {
+		if s.cfg.String(k.directive) != "" {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// maxConns returns how many connections a door may have: an eighth of what the limit of open files allows at
+// most.
+func (k *doorKind) maxConns() int64 { return min(k.conns, openFiles(0)/8) }
 
 // doorDrain is how long a shutdown waits for requests under way.
 const doorDrain = 5 * time.Second
 
 // openDoors opens the doors whose directives are not empty: all of them, or none if it returns an error.
 func (s *Server) openDoors() error {
-	for _, kind := range doorKinds {
-		address := s.cfg.String(kind.directive)
-		if address == "" {
-			continue
-		}
-		l, err := net.Listen("tcp", address)
+	for _, kind := range s.doorKinds() {
+		l, err := net.Listen("tcp", s.cfg.String(kind.directive))
 		if err != nil {
 			s.closeDoors()
 			s.doors = nil
@@ -57,7 +69,7 @@ func (s *Server) openDoors() error {
 		}
 		d := &door{
 			server: s, directive: kind.directive, protocol: kind.protocol, listener: l,
-			overTLS: s.cfg.Bool("rl-door-tls"),
+			maxConns: kind.maxConns(), overTLS: s.cfg.Bool("rl-door-tls"),
 		}
 		d.service = kind.open(d, &doors.Access{
 			Engine: s.engine, Peer: d.peer, User: s.cfg.String("rl-door-user"), Ending: s.done,

@@ -20,12 +20,8 @@ type rlsDoor struct {
 	conns atomic.Int64
 }
 
-// Bounds of rl-grpc-addr.
-const (
-	maxDoorConns = 4096
-	// doorIdle is how long a connection may have no request under way.
-	doorIdle = time.Hour
-)
+// doorIdle is how long a connection may have no request under way.
+const doorIdle = time.Hour
 
 // headersOfDoor are the headers of rl-door-headers, which are those of Envoy's HTTP filter.
 var headersOfDoor = [3]string{"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
@@ -45,7 +41,7 @@ func openRLS(d *door, access *doors.Access) doorService {
 // serve implements doorService.
 func (d *rlsDoor) serve() {
 	d.server.accept(d.listener, func(nc net.Conn) {
-		if d.conns.Add(1) > maxDoorConns || d.server.isDenied(nc.RemoteAddr()) {
+		if d.conns.Add(1) > d.maxConns || d.server.isDenied(nc.RemoteAddr()) {
 			d.conns.Add(-1)
 			d.reject(nc)
 			return
@@ -71,6 +67,13 @@ func (d *rlsDoor) serveConn(nc net.Conn) error {
 	over := tls.Server(nc, d.tlsConfig())
 	ctx, cancel := context.WithTimeout(context.Background(), d.server.tls.timeout)
 	defer cancel()
+	go func() { // a shutdown does not wait for a handshake
+		select {
+		case <-d.server.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	if err := over.HandshakeContext(ctx); err != nil {
 		d.server.engine.Stats().Handshakes.Add(1)
 		nc.Close()

@@ -25,7 +25,8 @@ func openWeb(d *door, access *doors.Access) doorService {
 
 // serve implements doorService.
 func (d *webDoor) serve() {
-	var l net.Listener = &admitting{web.NewListener(d.listener.(*net.TCPListener), Network), d.door}
+	bounded := web.NewListener(d.listener.(*net.TCPListener), int(d.maxConns), Network)
+	var l net.Listener = &admitting{bounded, d.door}
 	if d.overTLS {
 		l = tls.NewListener(l, &tls.Config{
 			MinVersion:         tls.VersionTLS12, // of the configuration that is replaced by

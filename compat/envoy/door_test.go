@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -204,6 +205,31 @@ func TestDoorReload(t *testing.T) {
 	count, err := s.redis.Get(t.Context(), "edge_ip_a_day").Int()
 	require.NoError(t, err)
 	require.Equal(t, connections*calls, count, "denied hits count, too")
+}
+
+// TestDoorDescriptors has more connections to both doors than the limit of open files: clients of Redis' protocol
+// are accepted all the same.
+func TestDoorDescriptors(t *testing.T) {
+	policies, script := filepath.Join(t.TempDir(), "p.yaml"), filepath.Join(t.TempDir(), "run")
+	require.NoError(t, os.WriteFile(policies, fmt.Appendf(nil, doorPolicies, 1), 0o600))
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nulimit -n 256 && exec "+buildZlimit(t)+
+		" \"$@\"\n"), 0o700))
+	addr, door := runZlimit(t, script, "--rl-policies", policies, "--rl-grpc-addr", "127.0.0.1:0")
+	for range 300 {
+		conn, err := net.Dial("tcp", door)
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
+		_ = err // one that is too many may be closed already
+	}
+	client := redis.NewClient(&redis.Options{Addr: addr, ReadTimeout: callTimeout, MaxRetries: -1})
+	defer client.Close()
+	require.NoError(t, client.Ping(t.Context()).Err())
+	most, err := client.ConfigGet(t.Context(), "maxclients").Result()
+	require.NoError(t, err)
+	if most["maxclients"] == "10000" {
+		t.Skip("the limit of open files could be raised, so that there are enough")
+	}
 }
 
 // TestDoorOverUpstream has a gateway before a redis-server decide.

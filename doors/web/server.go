@@ -30,16 +30,10 @@ const (
 	maxRunning = 256
 )
 
-// Bounds of connections.
-const (
-	maxConns      = 1024
-	maxConnsOfOne = 512 // address
-)
-
-// NewListener returns a listener for Serve that bounds the number of connections. address says what counts as
-// one address.
-func NewListener(l *net.TCPListener, address func(net.Addr) string) net.Listener {
-	return listener.New(l, maxConns, maxConnsOfOne, address)
+// NewListener returns a listener for Serve that has at most so many connections, and half of them from one
+// address. address says what counts as one.
+func NewListener(l *net.TCPListener, most int, address func(net.Addr) string) net.Listener {
+	return listener.New(l, most, max(most/2, 1), address)
 }
 
 // Options are what a Server needs.

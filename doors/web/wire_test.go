@@ -21,7 +21,7 @@ func (b *bench) listen() string {
 	require.NoError(b.t, err)
 	one := func(net.Addr) string { return "one" }
 	served := make(chan error, 1)
-	go func() { served <- b.server.Serve(web.NewListener(l.(*net.TCPListener), one)) }()
+	go func() { served <- b.server.Serve(web.NewListener(l.(*net.TCPListener), 1024, one)) }()
 	b.t.Cleanup(func() {
 		_ = b.server.Shutdown(b.t.Context()) // which is done: slow peers are cut
 		require.NoError(b.t, <-served)
