@@ -217,7 +217,7 @@ func checkJoint(joint []policy.Limit) error {
 	for i := range joint {
 		for j := range i {
 			if string(joint[i].Key) == string(joint[j].Key) {
-				return &Refusal{Invalid, "two descriptors of one request, counted all or none, have one key"}
+				return &Refusal{Invalid, "two descriptors, counted all or none, have one key"}
 			}
 		}
 	}

@@ -218,7 +218,7 @@ func TestRefusals(t *testing.T) {
 		{"other ip=a", "! 3 no file of rl-policies has this domain"},
 		{"each", "! 0 rate limit descriptor list must not be empty"},
 		{"each" + strings.Repeat(" ip=a", 129), "! 0 the descriptors of one request are too many, or empty"},
-		{"all" + strings.Repeat(" ip=a", 2), "! 0 two descriptors of one request, counted all or none, have one key"},
+		{"all" + strings.Repeat(" ip=a", 2), "! 0 two descriptors, counted all or none, have one key"},
 	} {
 		require.Equal(t, step[1], decide(c, step[0]), step[0])
 	}

@@ -13,7 +13,8 @@ const (
 	loopDescriptors = 2
 )
 
-// reserved returns how many descriptors are kept for other things than clients: connections of doors among them.
+// reserved returns how many descriptors are kept for other things than clients: connections of doors among
+// them.
 func (s *Server) reserved() int64 {
 	n, doors := reservedDescriptors+loopDescriptors*int64(s.loops.number()), s.doorKinds()
 	all := s.cfg.Int("maxclients") + n
@@ -40,7 +41,7 @@ func (s *Server) reserveDescriptors() error {
 	}
 	if most < wanted {
 		s.log.Warn(fmt.Sprintf("maxclients is %d instead of %d: "+
-			"the limit of open files (ulimit -n) is %d, and %d are kept for files, listeners, loops and doors",
+			"the limit of open files (ulimit -n) is %d, and %d are kept for files, listeners, loops, doors",
 			most, wanted, most+reserved, reserved))
 		if err := s.cfg.Set([][]byte{[]byte("maxclients"), strconv.AppendInt(nil, most, 10)}); err != nil {
 			return err
