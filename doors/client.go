@@ -208,8 +208,8 @@ func (d *decision) decideTogether() error {
 // maxJoint is how many limits one call decides.
 const maxJoint = 16
 
-// checkJoint returns the Refusal of limits that no call can decide together, whatever on_failure says: they are
-// too many, or two have one key.
+// checkJoint returns the Refusal of limits that no call can decide together, whatever on_failure says: they
+// are too many, or two have one key.
 func checkJoint(joint []policy.Limit) error {
 	if len(joint) > maxJoint {
 		return &Refusal{Invalid, "more than 16 descriptors of one request are counted all or none"}
