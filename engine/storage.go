@@ -60,7 +60,7 @@ func (e *Engine) LoadFiles() error {
 func (e *Engine) Policies() *policy.Set { return e.cfg.policies.Set() }
 
 // LoadPolicies reads the files of rl-policies again. If one has an error, the policies stay as they are. It
-// reports false if there are no files.
+// reports false if rl-policies names none.
 func (e *Engine) LoadPolicies() (read bool, err error) {
 	return e.cfg.String("rl-policies") != "", e.cfg.policies.Load()
 }

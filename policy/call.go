@@ -54,7 +54,7 @@ type Limit struct {
 }
 
 // Resolve looks the limits of a request's descriptors up. The domain is nil if no file has it; then no
-// descriptor has a limit. Limits of which another one replaces the title are marked.
+// descriptor has a limit. Limits that another one of the request replaces are marked.
 func (s *Set) Resolve(m *Matcher, domain []byte, descriptors []Descriptor) (*Domain, []Limit, error) {
 	m.text, m.arena, m.limits = m.text[:0], m.arena[:0], m.limits[:0]
 	if len(descriptors) == 0 || len(descriptors) > MaxDescriptors {

@@ -85,7 +85,7 @@ type Policy struct {
 	Slots     int64   // of concurrency; 0: none
 	Lease     string  // how long a slot is held at most
 	Shadow    bool    // what would be denied is admitted, and counted
-	Quota     bool    // likewise, and a door reports it
+	Quota     bool    // as Shadow, and a door reports it
 	OnFailure OnFailure
 	Detailed  bool // counted by the values of the descriptor
 	dynamic   bool // the name to count under depends on the descriptor

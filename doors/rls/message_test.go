@@ -27,7 +27,7 @@ func number(num protowire.Number, v uint64) []byte {
 
 func text(num protowire.Number, v string) []byte { return appendString(nil, num, v) }
 
-// join returns messages one behind the other, which is also how protobuf merges them.
+// join returns messages in a row, which is also how protobuf merges them.
 func join(parts ...[]byte) []byte {
 	var b []byte
 	for _, part := range parts {

@@ -35,7 +35,7 @@ type Options struct {
 	// Now returns the time, which the deadlines of connections and the bounds per second use. Nil is
 	// time.Now.
 	Now func() time.Time
-	// Log is told of panics and of errors that are no refusals. Nil logs nothing.
+	// Log is told of panics and of errors other than refusals. Nil logs nothing.
 	Log func(format string, args ...any)
 }
 
