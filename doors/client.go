@@ -24,6 +24,7 @@ type engineClient struct {
 	open    func() error    // logs in and sets session
 	woke    chan struct{}   // a call that CLIENT PAUSE postpones may go on
 	ending  <-chan struct{}
+	gone    <-chan struct{} // the request's
 
 	matcher     policy.Matcher
 	descriptors []policy.Descriptor
@@ -59,7 +60,8 @@ func (c *engineClient) Decide(r *Request, out *Response) error {
 			return err
 		}
 	}
-	defer c.matcher.Trim()
+	defer c.trim()
+	c.gone = r.Gone
 	d := decision{client: c, domain: domain, limits: limits, out: out}
 	if err := d.make(); err != nil || c.session == nil {
 		return err
@@ -69,6 +71,19 @@ func (c *engineClient) Decide(r *Request, out *Response) error {
 		return &Refusal{Unavailable, err.Error()}
 	}
 	return nil
+}
+
+// maxKept is the number of descriptors whose memory a client keeps for its next request.
+const maxKept = 64
+
+// trim forgets the request, and the memory of a large one.
+func (c *engineClient) trim() {
+	c.gone = nil
+	c.matcher.Trim()
+	clear(c.descriptors)
+	if cap(c.descriptors) > maxKept {
+		c.descriptors = nil
+	}
 }
 
 // hits returns the units that a descriptor asks for. Its own number may be 0, which asks for none.
@@ -95,6 +110,8 @@ func (c *engineClient) check(words [][]byte) resp.Value {
 	select {
 	case <-c.ending:
 		return reply
+	case <-c.gone:
+		return reply
 	default:
 	}
 	c.session.Close()
@@ -112,10 +129,12 @@ func (c *engineClient) run(words [][]byte) resp.Value {
 		for !c.session.Ready() {
 			select {
 			case <-c.woke:
+				continue
 			case <-c.ending:
-				c.session.Blocked().TimeOut()
-				return c.session.Resume()
+			case <-c.gone:
 			}
+			c.session.Blocked().TimeOut()
+			return c.session.Resume()
 		}
 		reply = c.session.Resume()
 	}

@@ -316,6 +316,28 @@ func TestKilledWhilePaused(t *testing.T) {
 	require.Contains(t, <-answer, "ok 0 [ok 3/minuteper-ip 2 ")
 }
 
+// TestGoneWhilePaused: a call that CLIENT PAUSE postpones ends without a decision when nobody waits for it,
+// and its client can go on.
+func TestGoneWhilePaused(t *testing.T) {
+	w := newWorld(t)
+	c := w.login(doors.Credentials{Addr: "1"})
+	require.False(t, w.engine.ChecksWait())
+	require.Equal(t, "+OK\r\n", w.do("CLIENT PAUSE 1000000 WRITE"))
+	require.True(t, w.engine.ChecksWait())
+	gone, answer := make(chan struct{}), make(chan error)
+	r := request("each ip=a")
+	r.Gone = gone
+	go func() { answer <- c.Decide(r, new(doors.Response)) }()
+	for !strings.Contains(w.do("INFO clients"), "blocked_clients:1\r\n") {
+		runtime.Gosched()
+	}
+	close(gone)
+	require.Error(t, <-answer)
+	require.Contains(t, w.do("INFO clients"), "blocked_clients:0\r\n")
+	require.Equal(t, "+OK\r\n", w.do("CLIENT UNPAUSE"))
+	require.Contains(t, decide(c, "each ip=a"), "ok 0 [ok 3/minuteper-ip 2 ")
+}
+
 func TestAllocations(t *testing.T) {
 	w := newWorld(t)
 	c := w.login(doors.Credentials{})

@@ -28,6 +28,8 @@ type Request struct {
 	Domain      []byte
 	Descriptors []Descriptor
 	Hits        uint32 // 0 is 1
+	// Gone is closed when nobody waits for the decision any more, which CLIENT PAUSE may postpone; nil: never.
+	Gone <-chan struct{}
 }
 
 // A Code says whether a descriptor, or a request, is within its limits.

@@ -21,8 +21,11 @@ const (
 	maxBytes       = 1 << 16 // of the domain, the keys and the values
 )
 
-// maxKept is the capacity of a Matcher's buffers that Trim leaves.
-const maxKept = 1 << 12
+// The capacities of a Matcher's buffers that Trim leaves.
+const (
+	maxKept       = 1 << 12
+	maxKeptLimits = 64
+)
 
 // An Override is a limit that a request brings itself, in the place of a policy's.
 type Override struct {
@@ -106,7 +109,7 @@ func isLong(domain []byte, descriptors []Descriptor) bool {
 
 // Trim frees buffers that have grown for a large request. What Resolve and Call have returned stays valid.
 func (m *Matcher) Trim() {
-	if cap(m.arena) > maxKept {
+	if cap(m.arena) > maxKept || cap(m.limits) > maxKeptLimits {
 		m.arena, m.words, m.limits = nil, nil, nil // which refer to it
 	}
 	if cap(m.text) > maxKept {
@@ -197,30 +200,32 @@ func (l *Limit) Shadow() bool { return l.Policy != nil && (l.Policy.Shadow || l.
 
 // Options are the options of a call.
 type Options struct {
-	Peek bool
-	Full bool
-	ID   []byte // of who takes slots; nil: none are taken
+	Peek    bool
+	Full    bool
+	Explain bool   // nothing is decided
+	ID      []byte // of who takes slots; nil: none are taken
 }
 
 // The words of a call.
 var (
-	wordCheck  = []byte("RL.CHECK")
-	wordTerm   = []byte("TERM")
-	wordAlgo   = []byte("ALGO")
-	wordFixed  = []byte(fixed)
-	wordCost   = []byte("COST")
-	wordPolicy = []byte("POLICY")
-	wordCharge = []byte("CHARGE")
-	wordPeek   = []byte("PEEK")
-	wordShadow = []byte("SHADOW")
-	wordFull   = []byte("FULL")
-	wordID     = []byte("ID")
+	wordCheck   = []byte("RL.CHECK")
+	wordTerm    = []byte("TERM")
+	wordAlgo    = []byte("ALGO")
+	wordFixed   = []byte(fixed)
+	wordCost    = []byte("COST")
+	wordPolicy  = []byte("POLICY")
+	wordCharge  = []byte("CHARGE")
+	wordPeek    = []byte("PEEK")
+	wordShadow  = []byte("SHADOW")
+	wordFull    = []byte("FULL")
+	wordExplain = []byte("EXPLAIN")
+	wordID      = []byte("ID")
 )
 
 // Call returns the call that decides limits of a domain together, in the form that only RL.CHECK has:
-// RL.CHECK numkeys key [key ...] TERM ... COST n POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL] [ID
-// id]. Limits without a decision are left out; without any, it is RL.CHECK 0 COST n POLICY name with what the
-// first limit counts. The words are valid until the Matcher's next Call.
+// RL.CHECK numkeys key [key ...] TERM ... COST n POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL]
+// [EXPLAIN] [ID id]. Limits without a decision are left out; without any, it is RL.CHECK 0 COST n POLICY name
+// with what the first limit counts, or RL.CHECK 0 EXPLAIN. The words are valid until the Matcher's next Call.
 func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 	w, numKeys, slots := append(m.words[:0], wordCheck, nil), 0, false
 	for i := range limits {
@@ -234,11 +239,7 @@ func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 		}
 	}
 	if w[1] = m.number(int64(numKeys)); numKeys == 0 {
-		units := limits[0].cost
-		if o.Peek {
-			units = 0
-		}
-		m.words = append(w, wordCost, m.number(units), wordPolicy, limits[0].name)
+		m.words = m.keyless(w, &limits[0], &o)
 		return m.words
 	}
 	charges, shadow := false, false
@@ -261,7 +262,7 @@ func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 	for _, option := range [...]struct {
 		given bool
 		word  []byte
-	}{{charges, wordCharge}, {o.Peek, wordPeek}, {shadow, wordShadow}, {o.Full, wordFull}} {
+	}{{charges, wordCharge}, {o.Peek, wordPeek}, {shadow, wordShadow}, {o.Full, wordFull}, {o.Explain, wordExplain}} {
 		if option.given {
 			w = append(w, option.word)
 		}
@@ -271,6 +272,18 @@ func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 	}
 	m.words = w
 	return w
+}
+
+// keyless appends what follows the number of keys of a call without any.
+func (m *Matcher) keyless(w [][]byte, l *Limit, o *Options) [][]byte {
+	if o.Explain {
+		return append(w, wordExplain)
+	}
+	units := l.cost
+	if o.Peek {
+		units = 0
+	}
+	return append(w, wordCost, m.number(units), wordPolicy, l.name)
 }
 
 // hasSlots reports whether a call with options o takes a slot, too.

@@ -74,6 +74,7 @@ type conn struct {
 	readBy  time.Time  // the read deadline
 	woken   bool       // the read deadline has passed on purpose
 	workers sync.WaitGroup
+	gone    chan struct{} // closed when the connection is
 
 	headers   headerReader
 	streams   []*stream // the open ones, by id
@@ -104,7 +105,7 @@ type conn struct {
 
 func newConn(nc net.Conn, commonName string, opts *Options) *conn {
 	c := &conn{
-		opts: opts, nc: nc, buf: make([]byte, minReadBuffer),
+		opts: opts, nc: nc, buf: make([]byte, minReadBuffer), gone: make(chan struct{}),
 		sendSize: defaultWindow, peerSize: defaultWindow,
 		credentials: doors.Credentials{CommonName: commonName},
 	}
@@ -125,6 +126,7 @@ func (c *conn) serve() (err error) {
 			err = errors.New("rls: panic")
 		}
 		c.nc.Close()
+		close(c.gone)
 		c.workers.Wait()
 		c.sessions.close()
 	}()

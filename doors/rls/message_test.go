@@ -148,10 +148,11 @@ func TestDecodeErrors(t *testing.T) {
 		var d requestDecoder
 		require.ErrorIs(t, d.decode(tt.message), tt.err, tt.name)
 	}
-	var d requestDecoder
+	var s session
+	d := &s.decoder
 	require.NoError(t, d.decode(repeat(maxDescriptors, message(2, repeat(maxEntries, message(1))))))
 	require.Len(t, d.request.Descriptors[maxDescriptors-1].Entries, maxEntries)
-	require.NoError(t, d.decode(nil))
+	s.trim()
 	require.LessOrEqual(t, cap(d.entries), maxKeptEntries, "the memory of a large request is not kept")
 	_, err := decodeService([]byte{0x80})
 	require.ErrorIs(t, err, errMalformed)

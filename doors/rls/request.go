@@ -14,7 +14,7 @@ import (
 const (
 	maxDescriptors = 128
 	maxEntries     = 32 // of a descriptor
-	maxKeptEntries = 1024
+	maxKeptEntries = 64 // of the memory that a session keeps for its next request
 )
 
 // What decoding fails with.
@@ -45,9 +45,6 @@ func (d *requestDecoder) decode(b []byte) error {
 	d.request.Domain, d.request.Hits = nil, 0
 	d.request.Descriptors = d.request.Descriptors[:0]
 	d.entries, d.ends = d.entries[:0], d.ends[:0]
-	if cap(d.entries) > maxKeptEntries {
-		d.entries = nil
-	}
 	for len(b) > 0 {
 		num, typ, n := consumeTag(b)
 		if n < 0 {

@@ -29,6 +29,16 @@ func (s *session) decide(message []byte) error {
 	return s.client.Decide(&s.decoder.request, &s.response)
 }
 
+// trim forgets the message, which the request refers to, and the memory of a large one.
+func (s *session) trim() {
+	d := &s.decoder
+	d.request.Domain = nil
+	clear(d.entries)
+	if cap(d.entries) > maxKeptEntries || cap(d.request.Descriptors) > maxKeptEntries {
+		*d, s.response = requestDecoder{}, doors.Response{}
+	}
+}
+
 // sessions are a connection's sessions that do not decide. The last used is the last.
 type sessions struct {
 	idle   []*session
@@ -46,8 +56,9 @@ func (p *sessions) acquire(authorization string) *session {
 	return nil
 }
 
-// release keeps a session for the next use. It returns those that exceed the bounds, for the caller to close.
+// release keeps a session, without its last request, for the next use. It returns those that exceed the bounds, for the caller to close.
 func (p *sessions) release(s *session) (excess []*session) {
+	s.trim()
 	p.idle = append(p.idle, s)
 	logins := 0
 	for i := len(p.idle) - 1; i >= 0; i-- {

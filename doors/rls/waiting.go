@@ -39,5 +39,6 @@ func (c *conn) decideUnlocked(s *stream) (ses *session, err error) {
 			return nil, err
 		}
 	}
+	ses.decoder.request.Gone = c.gone
 	return ses, ses.decide(s.body[prefixSize:])
 }

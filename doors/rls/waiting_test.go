@@ -100,6 +100,25 @@ func TestShutdownWaits(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
+// TestPeerLeavesWaitingDecisions: decisions learn that the peer has left, so that its goroutines end.
+func TestPeerLeavesWaitingDecisions(t *testing.T) {
+	var l logins
+	begun := make(chan struct{})
+	wait := func(request *doors.Request, response *doors.Response) error {
+		begun <- struct{}{}
+		<-request.Gone
+		return allow(request, response)
+	}
+	p := newPeer(t, Options{Login: l.login(wait), Waits: func() bool { return true }})
+	p.send(p.call(1, ask("a")), p.call(3, ask("a")))
+	<-begun
+	<-begun
+	p.conn.Close()
+	require.NoError(t, p.expectEnd())
+	require.Equal(t, 2, l.opened)
+	require.Equal(t, 2, l.left)
+}
+
 // TestIdleClientsAreBounded leaves as many clients as are kept.
 func TestIdleClientsAreBounded(t *testing.T) {
 	var p sessions

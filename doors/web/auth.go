@@ -32,7 +32,7 @@ func (s *Server) auth(w http.ResponseWriter, r *http.Request) {
 	}
 	var response doors.Response
 	refuse := func(f *doors.Refusal) { s.refuseAuth(w, r, f) }
-	if !s.decide(cr, request, &response, refuse) {
+	if !s.decide(r, cr, request, &response, refuse) {
 		return
 	}
 	text := "OK"

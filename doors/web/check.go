@@ -75,7 +75,7 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) {
 	}
 	var response doors.Response
 	refuse := func(f *doors.Refusal) { refuseCheck(w, r, f) }
-	if !s.decide(&cr, request, &response, refuse) {
+	if !s.decide(r, &cr, request, &response, refuse) {
 		return
 	}
 	status := writeDecision(w.Header(), request.Domain, &response)

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -205,4 +206,29 @@ func TestRefusals(t *testing.T) {
 	w, body := b.check(oneDescriptor)
 	require.Equal(t, 401, w.Code)
 	require.JSONEq(t, `{"error":"who"}`, body)
+}
+
+// TestClientLeaves: a decision that waits learns that its client has left.
+func TestClientLeaves(t *testing.T) {
+	b := newBench(t)
+	begun := make(chan struct{})
+	b.decide = func(r *doors.Request, _ *doors.Response) error {
+		close(begun)
+		<-r.Gone
+		return &doors.Refusal{Reason: doors.Unavailable, Text: "gone"}
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	r := request("POST", "/v1/check", oneDescriptor, "Content-Type: application/json")
+	done := make(chan int, 1)
+	go func() {
+		w, _ := b.do(r.WithContext(ctx))
+		done <- w.Code
+	}()
+	select {
+	case <-begun:
+	case code := <-done:
+		require.Fail(t, "answered without a decision", "%d", code)
+	}
+	leave()
+	require.Equal(t, 503, <-done)
 }

@@ -129,7 +129,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // decide runs a decision, unless too many are under way. It reports whether response has it; otherwise the
 // client was answered by refuse.
 func (s *Server) decide(
-	cr *doors.Credentials, request *doors.Request, response *doors.Response, refuse func(*doors.Refusal),
+	r *http.Request, cr *doors.Credentials, request *doors.Request, response *doors.Response,
+	refuse func(*doors.Refusal),
 ) bool {
 	select {
 	case s.running <- struct{}{}:
@@ -140,6 +141,7 @@ func (s *Server) decide(
 	}
 	c, err := s.pool.get(cr)
 	if err == nil {
+		request.Gone = r.Context().Done()
 		err = c.client.Decide(request, response)
 		s.pool.put(c)
 	}
