@@ -127,7 +127,7 @@ func (f *forwarding) placeQueue() (forwarded bool, refusal resp.Value) {
 		case commands.PlaceSlot, commands.PlaceAlone, commands.PlaceWaits:
 			forwarded = true
 		default:
-			if here == nil && !slices.Contains(inTransactions, q.cmd.FullName()) {
+			if here == nil && !q.cmd.Is(commands.ByPolicy) && !slices.Contains(inTransactions, q.cmd.FullName()) {
 				here = q.cmd
 			}
 		}

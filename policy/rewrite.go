@@ -9,8 +9,9 @@ import (
 // Errors of the arguments of RL.CHECK.
 var (
 	ErrNone   = errors.New("no policies are loaded: see the directive rl-policies")
-	errSyntax = errors.New("syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]")
-	errCost   = errors.New("COST must be an integer from 0 on")
+	errSyntax = errors.New("syntax error: RL.CHECK domain key value [key value ...] [COST n] " +
+		"[PEEK | EXPLAIN] [ID id]")
+	errCost = errors.New("COST must be an integer from 0 on")
 
 	errEntries = fmt.Errorf("at most %d keys can be given", MaxEntries)
 )
@@ -35,8 +36,8 @@ var (
 	wordError = []byte("ERROR")
 )
 
-// rewrite parses RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]. The names of options are
-// upper case, and the first key is never one.
+// rewrite parses RL.CHECK domain key value [key value ...] [COST n] [PEEK | EXPLAIN] [ID id]. The names of
+// options are upper case, and the first key is never one.
 func (s *Set) rewrite(m *Matcher, args [][]byte) ([][]byte, error) {
 	if s == nil {
 		return nil, ErrNone
@@ -56,8 +57,12 @@ func (s *Set) rewrite(m *Matcher, args [][]byte) ([][]byte, error) {
 	m.entries = ds.Entries
 	for len(rest) > 0 {
 		switch {
-		case string(rest[0]) == "PEEK":
+		case string(rest[0]) == "PEEK" && !o.Explain:
 			o.Peek = true
+			rest = rest[1:]
+			continue
+		case string(rest[0]) == "EXPLAIN" && !o.Peek:
+			o.Explain = true
 			rest = rest[1:]
 			continue
 		case len(rest) < 2:
@@ -83,12 +88,18 @@ func (s *Set) rewrite(m *Matcher, args [][]byte) ([][]byte, error) {
 		return nil, err
 	}
 	l := &limits[0]
-	if l.Decides() && l.Policy != nil && l.Policy.Slots > 0 && o.ID == nil {
+	if o.Explain {
+		o.ID = nil // the slots have no window to explain
+	} else if l.Decides() && l.Policy != nil && l.Policy.Slots > 0 && o.ID == nil {
 		return nil, fmt.Errorf("the policy %s has slots: ID is missing", l.Policy.Name)
 	}
 	return m.Call(d, limits, o), nil
 }
 
 func isOption(word []byte) bool {
-	return string(word) == "COST" || string(word) == "PEEK" || string(word) == "ID"
+	switch string(word) {
+	case "COST", "PEEK", "EXPLAIN", "ID":
+		return true
+	}
+	return false
 }

@@ -45,7 +45,7 @@ func (d *decision) note(c *call.Call, at int) {
 type queuedDecision struct {
 	at       int
 	decision *decision
-	refusal  []byte // its reply, if decision is nil
+	refusal  []byte // its reply, if decision is nil: an error, or what needs no function
 }
 
 // args returns the words for a node: a call of the function or of the script.
@@ -56,10 +56,14 @@ func (d *decision) args(n *node) [][]byte {
 	return d.call.AppendFCall(nil)
 }
 
-// parse returns a command as a call of a function, or an error reply.
+// parse returns a command as a call of a function, or a reply that needs none: an error, or that to a call
+// of RL.CHECK without a limit.
 func (l *limits) parse(c *call.Call, cmd *commands.Command, args [][]byte) (*decision, []byte) {
 	d := &decision{}
 	d.ctx.Cmd, d.ctx.Args, d.ctx.Settings, d.ctx.NowMs = cmd, args, c.Settings, c.NowMs
+	if cmd.PlaceOf(args) == commands.PlaceHere {
+		return nil, encode(cmd.Handler(&d.ctx), c.Proto)
+	}
 	parsed, refusal := ratelimit.Parse(&d.ctx)
 	if refusal.IsError() {
 		return nil, encode(refusal, c.Proto)

@@ -5,7 +5,7 @@ import (
 	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
 
-// placeholder is sent for a call that is refused before it is sent, so that EXEC's replies have
+// placeholder is sent for a call that is answered before it is sent, so that EXEC's replies have
 // their places.
 var placeholder = [][]byte{[]byte("PING")}
 

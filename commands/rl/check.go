@@ -17,17 +17,18 @@ var rlCheckRows = []commands.Command{{
 	}},
 	Group: "rate-limit", Since: "0.1.0", Complexity: "that of RL.ALLOW under the policy's algorithm",
 	Handler: rlCheck, Reads: checkIsReadOnly, Keyless: checkIsKeyless,
-	Syntax:    "domain key value [key value ...] [COST cost] [PEEK] [ID id]",
+	Syntax:    "domain key value [key value ...] [COST cost] [PEEK | EXPLAIN] [ID id]",
 	Summary:   "Admits a request if the policy of its descriptor does, which a file of rl-policies has.",
 	Example:   "edge ip 10.0.0.1",
 	Deviation: "zlimit's own",
 }}
 
-// RL.CHECK domain key value [key value ...] [COST n] [PEEK] [ID id]
+// RL.CHECK domain key value [key value ...] [COST n] [PEEK | EXPLAIN] [ID id]
 //
 // By the time it is called, its arguments are those that Matcher.Call of package policy makes: a key and a
 // term for each limit, none if there is no limit. CHARGE makes denied units of a single key count. The reply
-// is that of RL.ALLOW; without a limit, limit and remaining are -1. With FULL it is that of RL.MALLOW.
+// is that of RL.ALLOW; without a limit, limit and remaining are -1. With FULL it is that of RL.MALLOW, with EXPLAIN a map for each key: its name, the
+// policy, and what RL.EXPLAIN replies.
 func rlCheck(c *commands.Ctx) resp.Value {
 	if checkIsKeyless(c.Args) {
 		return checkWithoutKeys(c)
@@ -35,6 +36,9 @@ func rlCheck(c *commands.Ctx) resp.Value {
 	m, refusal := parseCheck(c, session(c).newTerms)
 	if refusal.IsError() {
 		return refusal
+	}
+	if m.explain {
+		return m.explained(c)
 	}
 	binding, index, reply, done := m.run(c, checks)
 	switch {
@@ -46,9 +50,12 @@ func rlCheck(c *commands.Ctx) resp.Value {
 	return decisionReply(c, &binding, 0)
 }
 
-// checkWithoutKeys answers RL.CHECK 0 COST n POLICY name, or fails as RL.CHECK 0 ERROR text says.
+// checkWithoutKeys answers RL.CHECK 0 COST n POLICY name and RL.CHECK 0 EXPLAIN, or fails as RL.CHECK 0 ERROR
+// text says.
 func checkWithoutKeys(c *commands.Ctx) resp.Value {
 	switch {
+	case len(c.Args) == 3 && commands.EqualFold(c.Args[2], "explain"):
+		return resp.Array()
 	case len(c.Args) == 4 && commands.EqualFold(c.Args[2], "error"):
 		return resp.Error("ERR " + resp.OneLine(string(c.Args[3])))
 	case len(c.Args) != 6:
@@ -62,22 +69,47 @@ func checkWithoutKeys(c *commands.Ctx) resp.Value {
 }
 
 // parseCheck parses numkeys key [key ...] TERM ... POLICY name [TERM ...] [CHARGE] [PEEK] [SHADOW] [FULL]
-// [ID id].
+// [EXPLAIN] [ID id].
 func parseCheck(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusal resp.Value) {
 	if m, refusal = parseJoint(c, newTerms, &checkForm); refusal.IsError() {
 		return m, refusal
 	}
+	asks := false
 	for i := range m.terms {
 		t := &m.terms[i]
-		if t.algo == &leasesAlgorithm && i > 0 {
-			t.policy = m.terms[i-1].policy
-		}
-		if t.Cost == 0 {
+		switch {
+		case t.algo == &leasesAlgorithm:
+			if i > 0 {
+				t.policy = m.terms[i-1].policy
+			}
+		case t.Cost == 0:
 			t.zero, t.Call = true, limiter.Call{Cost: 1, Peek: true}
-			m.peek = m.peek || m.n == 1
+		default:
+			asks = true
+		}
+	}
+	if !asks && !m.peek { // then no slot is taken either
+		m.peek = true
+		for i := range m.terms {
+			m.terms[i].Peek = true
 		}
 	}
 	return m, resp.None
+}
+
+// explained replies to a call with EXPLAIN.
+func (m *mallow) explained(c *commands.Ctx) resp.Value {
+	replies := make([]resp.Value, m.n)
+	for i := range m.terms {
+		t, x := &m.terms[i], explained{}
+		n := c.DB.Peek(t.name, c.NowMs)
+		if refusal := x.view(c, t, n); refusal.IsError() {
+			return refusal
+		}
+		replies[i] = x.reply(c, t, n, resp.Bulk("key"), resp.BulkBytes(t.name),
+			resp.Bulk("policy"), resp.BulkBytes(t.policy))
+	}
+	return resp.Array(replies...)
 }
 
 // settleZero makes a peek at one unit the answer to a term without units: it is admitted unless more than the
@@ -139,8 +171,8 @@ func checkIsReadOnly(args [][]byte) bool {
 	}
 	rest := args[2+n:]
 	for i := 0; i < len(rest); i++ {
-		switch parseOption(rest[i], optPeek|optPolicy|optID) {
-		case optPeek:
+		switch parseOption(rest[i], optPeek|optExplain|optPolicy|optID) {
+		case optPeek, optExplain:
 			return true
 		case optPolicy, optID:
 			i++

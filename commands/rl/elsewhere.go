@@ -107,8 +107,11 @@ var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.
 	},
 	"rl.check": func(c *commands.Ctx, l *LimitCall) resp.Value {
 		m, refusal := parseCheck(c, newTerms)
-		if refusal.IsError() {
+		switch {
+		case refusal.IsError():
 			return refusal
+		case m.explain:
+			return errExplainElsewhere
 		}
 		l.setTerms(m.terms)
 		l.Peek, l.Full, l.Shadow, l.Charge = m.peek, m.full, m.shadow, m.charge

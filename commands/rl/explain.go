@@ -23,6 +23,8 @@ var rlExplainRows = []commands.Command{
 	},
 }
 
+var errExplainElsewhere = resp.Error("ERR EXPLAIN is not served here: the keys are upstream")
+
 // RL.EXPLAIN key limit window [limit window ...] [COST n] [ALGO algorithm]
 //
 // The reply is a map with the algorithm, the instant, and a map for each window; see
@@ -34,7 +36,8 @@ func rlExplain(c *commands.Ctx) resp.Value {
 	if refusal := t.parseArgs(c.Args[2:], explainOptions); refusal.IsError() {
 		return refusal
 	}
-	n := c.DB.Peek(c.Args[1], c.NowMs)
+	t.name = c.Args[1]
+	n := c.DB.Peek(t.name, c.NowMs)
 	var x explained
 	var refusal resp.Value
 	if t.seen&optAlgo != 0 {
@@ -64,7 +67,6 @@ type explained struct {
 // view sets x to the state of t.algo that the key holds; n is nil if it does not exist.
 func (x *explained) view(c *commands.Ctx, t *term, n *store.Node) (refusal resp.Value) {
 	x.algorithm, x.unknown, x.more = t.algo.name, t.algo.unknown, t.algo.explainMore
-	t.name = c.Args[1]
 	if refusal = t.view(c, n); !refusal.IsError() {
 		x.subject, x.expireAtMs = t.content.subject(), t.expireAtMs
 	}
@@ -110,7 +112,8 @@ func (x *explained) viewForeign(n *store.Node) (refusal resp.Value) {
 	return resp.None
 }
 
-func (x *explained) reply(c *commands.Ctx, t *term, n *store.Node) resp.Value {
+// reply returns the map of pairs and what x explains.
+func (x *explained) reply(c *commands.Ctx, t *term, n *store.Node, pairs ...resp.Value) resp.Value {
 	ttl := resp.Int(-1) // as PTTL
 	switch {
 	case n == nil:
@@ -118,11 +121,8 @@ func (x *explained) reply(c *commands.Ctx, t *term, n *store.Node) resp.Value {
 	case x.expireAtMs > 0:
 		ttl = resp.Int(x.expireAtMs - c.NowMs)
 	}
-	pairs := []resp.Value{
-		resp.Bulk("algorithm"), resp.Bulk(x.algorithm),
-		resp.Bulk("now_ms"), resp.Int(c.NowMs),
-		resp.Bulk("ttl_ms"), ttl,
-	}
+	pairs = append(pairs, resp.Bulk("algorithm"), resp.Bulk(x.algorithm),
+		resp.Bulk("now_ms"), resp.Int(c.NowMs), resp.Bulk("ttl_ms"), ttl)
 	if x.scores != nil {
 		pairs = append(pairs, resp.Bulk("score_unit"), resp.Bulk(x.scores.name))
 	}

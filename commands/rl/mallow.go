@@ -96,10 +96,11 @@ type mallow struct {
 	peek  bool
 	full  bool
 
-	shadow bool
-	charge bool         // denied units of the only key count; of RL.CHECK
-	waitMs int64        // 0: it does not wait
-	call   limiter.Call // of the form without TERM
+	shadow  bool
+	charge  bool         // denied units of the only key count; of RL.CHECK
+	explain bool         // nothing is decided; of RL.CHECK
+	waitMs  int64        // 0: it does not wait
+	call    limiter.Call // of the form without TERM
 }
 
 // term returns the term of a key. More than maxTerms, which only the first form has, share one.
@@ -247,6 +248,8 @@ func parseJoint(c *commands.Ctx, newTerms func(n int) []term, form *termForm) (
 			m.waitMs, refusal = r.duration("WAIT")
 		case optCharge:
 			m.charge = m.n == 1
+		case optExplain:
+			m.explain = true
 		}
 		if refusal.IsError() {
 			return m, refusal

@@ -6,7 +6,7 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-type optionSet uint16
+type optionSet uint32
 
 const (
 	optCost optionSet = 1 << iota
@@ -25,6 +25,7 @@ const (
 	optShadow
 	optPolicy
 	optCharge
+	optExplain
 )
 
 // The options of each command, in any order.
@@ -33,7 +34,7 @@ const (
 	mallowOptions  = optCost | optPeek | optShadow
 	explainOptions = optCost | optAlgo
 	jointOptions   = optPeek | optFull | optID | optShadow | optWait
-	checkOptions   = optPeek | optFull | optID | optShadow | optCharge
+	checkOptions   = optPeek | optFull | optID | optShadow | optCharge | optExplain
 	reserveOptions = optHold | optID | optAlgo | optShadow // which is refused
 	holdOptions    = optHold | optID | optFull | optShadow // as well
 	acquireOptions = optLease | optID | optWait
@@ -62,6 +63,7 @@ var optionNames = [...]struct {
 	{optShadow, "shadow"},
 	{optPolicy, "policy"},
 	{optCharge, "charge"},
+	{optExplain, "explain"},
 }
 
 // parseOption returns the option called word, or 0 if it is not an allowed one.

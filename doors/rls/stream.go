@@ -247,7 +247,7 @@ func (c *conn) rstStream(f *frame) *connError {
 	}
 	s := c.stream(f.stream)
 	if s == nil {
-		return nil // it crossed the response
+		return c.controlFrame() // it crossed the response
 	}
 	if s.state == stateDeciding {
 		s.orphan = true // which counts as open until it is decided, so that resetting gains the peer nothing
@@ -277,7 +277,7 @@ func (c *conn) windowUpdate(f *frame) *connError {
 	}
 	s := c.stream(f.stream)
 	if s == nil {
-		return nil
+		return c.controlFrame()
 	}
 	if n == 0 {
 		return c.abort(s, codeProtocol)
