@@ -146,7 +146,7 @@ func (l *shardLock) unlock() {
 
 // spins is how often lockSlow tries before it parks: for a microsecond, in which most commands end. Parking
 // costs much more than that, since a core without another goroutine to run sleeps, and takes some 50 us to
-// come back: with 128 a second core gained 1.4 times, not 1.9. See docs/adr/0048.
+// come back: with 128 a second core gained 1.4 times, not 1.9. See docs/adr/0052.
 const spins = 2048
 
 // spinning reports whether the holder of a lock can run while another goroutine tries. It follows GOMAXPROCS,

@@ -18,7 +18,7 @@ func (s *Store) ReadsAhead() bool { return s.UsedEstimate() >= cachedBytes }
 // ReadAhead reads the memory that lookups of keys will read, and that of their values, of the database with
 // this number: one level for all keys before the next. So the processor waits for the lines of all keys
 // together, not for one behind the other, and the commands that follow find them in its cache. See
-// docs/adr/0047.
+// docs/adr/0052.
 //
 // It changes nothing, and does nothing if one of the keys' shards is locked.
 func (s *Store) ReadAhead(database int, keys [][]byte) {
