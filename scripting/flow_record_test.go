@@ -34,7 +34,7 @@ func redisFlow(seed uint64) flow {
 }
 
 // negativeZero reports whether a reply has a negative zero, whose sign is a
-// known deviation (docs/adr/0005).
+// known deviation (docs/commands.md, EVAL).
 func negativeZero(reply string) bool {
 	return strings.Contains(reply, "\r\n-0\r\n") || strings.Contains(reply, "-0.") || strings.Contains(reply,
 		"x-0")

@@ -36,7 +36,7 @@ func (r *reader) multibulk() (args [][]byte, whole bool) {
 		args = make([][]byte, 0, max(r.count, 8))
 	}
 	// redcon parses what scan has just checked. Slicing the arguments here would
-	// save 30 ns per command; docs/adr/0002 says why its parser stays.
+	// save 30 ns per command; docs/adr/0052 says why its parser stays.
 	complete, args, _, _, _ := redcon.ReadNextCommand(b[r.start:r.pos], args)
 	if !complete {
 		args = splitLenient(b[r.start:r.pos], args)

@@ -56,7 +56,7 @@ func newSocketPoller() (poll.Poller, error) { return poll.NewEpoll() }
 func (s *socket) attach(l *loop, token int32) error { return l.poller.(*poll.Epoll).Add(s.fd, token) }
 
 // The two system calls of every round are raw: a socket that does not block needs neither the scheduler's
-// preparation for a wait nor its monitor thread (docs/adr/0002 has the figures).
+// preparation for a wait nor its monitor thread (docs/adr/0052 has the figures).
 
 func (s *socket) readSome(b []byte) (n int, more bool, err error) {
 	for {

@@ -12,7 +12,7 @@ import (
 const maxEvents = 256
 
 // An Epoll is a Poller of sockets. Its descriptor is itself watched by Go's scheduler, so that a goroutine
-// which waits on it blocks no thread; docs/adr/0002 has the figures.
+// which waits on it blocks no thread; docs/adr/0052 has the figures.
 type Epoll struct {
 	fd      uintptr
 	file    *os.File
