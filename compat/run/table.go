@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -28,6 +29,7 @@ const (
 // last three are the decisions of zlimit and Redis, and the verdict.
 type layout struct {
 	intro  string // the page's text before the table
+	brief  bool   // the page has no decisions: its details show those that differ
 	header []string
 	cells  func(row) []string
 }
@@ -126,9 +128,16 @@ func (l layout) writeMarkdown(w io.Writer, rows []row) {
 		}
 		fmt.Fprintf(w, "| %s |\n", strings.Join(escaped, " | "))
 	}
+	columns := func(cells []string) []string {
+		if end := len(cells) - 1; l.brief {
+			return append(slices.Clone(cells[:end-2]), cells[end])
+		}
+		return cells
+	}
 	fmt.Fprint(w, l.intro)
-	writeLine(l.header)
-	fmt.Fprintln(w, "|"+strings.Repeat("---|", len(l.header)))
+	header := columns(l.header)
+	writeLine(header)
+	fmt.Fprintln(w, "|"+strings.Repeat("---|", len(header)))
 	for _, r := range rows {
 		cells := l.cells(r)
 		for _, i := range []int{len(cells) - 3, len(cells) - 2} {
@@ -136,7 +145,7 @@ func (l layout) writeMarkdown(w io.Writer, rows []row) {
 				cells[i] = "`" + cells[i] + "`"
 			}
 		}
-		writeLine(cells)
+		writeLine(columns(cells))
 	}
 	for _, r := range rows {
 		if r.verdict == same {

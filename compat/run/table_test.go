@@ -68,6 +68,14 @@ func TestWriteMarkdown(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 	}
+	got.Reset()
+	brief := flowLayout
+	brief.brief = true
+	brief.writeMarkdown(&got, tableRows[:1])
+	if got.String() != "| flow | client | same or not |\n|---|---|---|\n| 7 rolling | lib 1 | same |\n"+
+		"\n1 rows, all the same\n" {
+		t.Errorf("got\n%s", got.String())
+	}
 	if s := summary(tableRows[:1]); s != "1 rows, all the same" {
 		t.Error(s)
 	}
