@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -68,15 +69,25 @@ func TestWriteMarkdown(t *testing.T) {
 	if got.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 	}
-	got.Reset()
-	brief := flowLayout
-	brief.brief = true
-	brief.writeMarkdown(&got, tableRows[:1])
-	if got.String() != "| flow | client | same or not |\n|---|---|---|\n| 7 rolling | lib 1 | same |\n"+
-		"\n1 rows, all the same\n" {
-		t.Errorf("got\n%s", got.String())
-	}
 	if s := summary(tableRows[:1]); s != "1 rows, all the same" {
 		t.Error(s)
+	}
+}
+
+// TestMergedLines checks that lines are one only if nothing but the algorithm differs.
+func TestMergedLines(t *testing.T) {
+	got := merged([][]string{
+		{"library", "version", "algorithm", "client", "zlimit", "Redis", "same or not"},
+		{"a", "1", "x", "c", "`+`", "`+`", "same"},
+		{"a", "1", "y", "c", "`-`", "`-`", "same"},
+		{"a", "1", "y", "d", "`-`", "`-`", "same"},
+		{"b", "1", "y", "d", "`-`", "`+`", "NOT THE SAME"},
+	})
+	want := [][]string{
+		{"library", "version", "algorithm", "client"},
+		{"a", "1", "x, y", "c"}, {"a", "1", "y", "d"}, {"b", "1", "y", "d"},
+	}
+	if !slices.EqualFunc(got, want, slices.Equal[[]string]) {
+		t.Errorf("got %q", got)
 	}
 }
