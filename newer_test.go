@@ -14,8 +14,8 @@ import (
 // newerRow is a row of docs/absent.md about what is newer than Redis 7.0: a command, and what it is answered.
 var newerRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\| `([^`]+)` \\|")
 
-// TestNewerCommands checks that docs/absent.md has the exact errors of what later Redis and Valkey have, those
-// of unknown commands without their arguments.
+// TestNewerCommands checks that docs/absent.md has the exact errors of what later Redis and Valkey have, but
+// for the arguments of unknown commands.
 func TestNewerCommands(t *testing.T) {
 	text, err := os.ReadFile("docs/absent.md")
 	require.NoError(t, err)

@@ -74,8 +74,8 @@ func TestWriteMarkdown(t *testing.T) {
 	}
 }
 
-// TestMergedLines checks that lines are one only if nothing but the algorithm differs.
-func TestMergedLines(t *testing.T) {
+// TestMergedRows checks that lines are one only if nothing but the algorithm differs.
+func TestMergedRows(t *testing.T) {
 	got := merged([][]string{
 		{"library", "version", "algorithm", "client", "zlimit", "Redis", "same or not"},
 		{"a", "1", "x", "c", "`+`", "`+`", "same"},
