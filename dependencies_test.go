@@ -95,7 +95,7 @@ func dependencyFaults(rows [][]string, required []requirement) []string {
 		i := slices.IndexFunc(required, func(r requirement) bool { return r.module == row[0] })
 		if i < 0 {
 			out = append(out, row[0]+" is not required")
-		} else if required[i].indirect != strings.HasPrefix(row[3], "indirect: ") {
+		} else if required[i].indirect != strings.HasPrefix(row[len(row)-1], "indirect: ") {
 			out = append(out, row[0]+" is indirect in one place and not in the other")
 		}
 	}

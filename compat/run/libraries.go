@@ -201,14 +201,16 @@ func (s *shared) Write(p []byte) (int, error) {
 // libraryLayout splits the label `<library> <version> on <client> <version>`; a client
 // may be on another in turn.
 var libraryLayout = layout{
+	brief: true,
 	intro: `# Limiter libraries
 
-Each library drives its limiter through its public API, on zlimit and on redis-server 7.0.15, both with their
-clocks held: to the limit and over it, across a window's edge, after SCRIPT FLUSH, after its connections were
-closed, after FLUSHALL, with a key of a wrong type (broken), and with 1,000 calls on one key (crowd: exactly
-the limit is admitted; crowd-unpromised: the library guarantees no number under concurrent calls, and admits
-the limit or more). + is a run of admitted calls, - of denied ones. "go run -C compat/run . --libraries
---write docs/compatibility.md" writes this page.
+Each library drives its limiter through its public API, on zlimit and on redis-server 7.0.15, with held
+clocks: to the limit and over it, across a window's edge, after SCRIPT FLUSH, after its connections were
+closed, after FLUSHALL, with a key of a wrong type, and with 1,000 calls on one key. An algorithm is the
+same if every decision and every number that the library reports is; seconds that remain may differ by one.
+Below the table is what differs, if anything, and how many rows, one for each algorithm, were compared.
+[compat/libraries](../compat/libraries/README.md) has the calls.
+"go run -C compat/run . --libraries --write docs/compatibility.md" writes this page.
 
 `,
 	header: []string{"library", "version", "algorithm", "client", "zlimit", "Redis", "same or not"},

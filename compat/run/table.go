@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -28,6 +29,7 @@ const (
 // last three are the decisions of zlimit and Redis, and the verdict.
 type layout struct {
 	intro  string // the page's text before the table
+	brief  bool   // the page has merged lines; its details have what differs
 	header []string
 	cells  func(row) []string
 }
@@ -126,9 +128,7 @@ func (l layout) writeMarkdown(w io.Writer, rows []row) {
 		}
 		fmt.Fprintf(w, "| %s |\n", strings.Join(escaped, " | "))
 	}
-	fmt.Fprint(w, l.intro)
-	writeLine(l.header)
-	fmt.Fprintln(w, "|"+strings.Repeat("---|", len(l.header)))
+	lines := [][]string{l.header}
 	for _, r := range rows {
 		cells := l.cells(r)
 		for _, i := range []int{len(cells) - 3, len(cells) - 2} {
@@ -136,7 +136,16 @@ func (l layout) writeMarkdown(w io.Writer, rows []row) {
 				cells[i] = "`" + cells[i] + "`"
 			}
 		}
-		writeLine(cells)
+		lines = append(lines, cells)
+	}
+	if l.brief {
+		lines = merged(lines)
+	}
+	fmt.Fprint(w, l.intro)
+	for i, cells := range lines {
+		if writeLine(cells); i == 0 {
+			fmt.Fprintln(w, "|"+strings.Repeat("---|", len(cells)))
+		}
 	}
 	for _, r := range rows {
 		if r.verdict == same {
@@ -146,6 +155,20 @@ func (l layout) writeMarkdown(w io.Writer, rows []row) {
 			strings.Join(r.detail, "\n"))
 	}
 	fmt.Fprintf(w, "\n%s\n", summary(rows))
+}
+
+// merged returns lines without decisions and verdicts. Neighbours that differ in the third cell only are one.
+func merged(lines [][]string) (out [][]string) {
+	for _, cells := range lines {
+		cells = slices.Clone(cells[:len(cells)-3])
+		if n := len(out); n > 0 && len(cells) > 2 && slices.Equal(out[n-1][:2], cells[:2]) &&
+			slices.Equal(out[n-1][3:], cells[3:]) {
+			out[n-1][2] += ", " + cells[2]
+			continue
+		}
+		out = append(out, cells)
+	}
+	return out
 }
 
 func summary(rows []row) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -70,5 +71,23 @@ func TestWriteMarkdown(t *testing.T) {
 	}
 	if s := summary(tableRows[:1]); s != "1 rows, all the same" {
 		t.Error(s)
+	}
+}
+
+// TestMergedRows checks that lines are one only if nothing but the algorithm differs.
+func TestMergedRows(t *testing.T) {
+	got := merged([][]string{
+		{"library", "version", "algorithm", "client", "zlimit", "Redis", "same or not"},
+		{"a", "1", "x", "c", "`+`", "`+`", "same"},
+		{"a", "1", "y", "c", "`-`", "`-`", "same"},
+		{"a", "1", "y", "d", "`-`", "`-`", "same"},
+		{"b", "1", "y", "d", "`-`", "`+`", "NOT THE SAME"},
+	})
+	want := [][]string{
+		{"library", "version", "algorithm", "client"},
+		{"a", "1", "x, y", "c"}, {"a", "1", "y", "d"}, {"b", "1", "y", "d"},
+	}
+	if !slices.EqualFunc(got, want, slices.Equal[[]string]) {
+		t.Errorf("got %q", got)
 	}
 }

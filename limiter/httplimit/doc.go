@@ -20,17 +20,17 @@
 //
 // A quota that no request can satisfy, or that is invalid, is refused where it is given: New panics. One that
 // QuotaFor computes denies: Limit 0 by design, for a blocked plan, with the headers of a denial but no time
-// to wait; an invalid one (a negative limit, a window of 1.5 ms, a name that is not printable ASCII, a limit
-// that the backend cannot count) without RateLimit fields and with a line in the log. Requests that are not
-// limited are those for which QuotaFor returns false, or Key an empty key.
+// to wait; a cost above the limit without Retry-After; an invalid quota (a negative limit, a window of 1.5 ms
+// or of a hundred years, a name that is not printable ASCII) without RateLimit fields and with a line in the
+// log. Requests that are not limited are those for which QuotaFor returns false, or Key an empty key.
 //
 // # Backend failures
 //
-// Options.OnError is required, and for a backend that is away, never for a quota: FailOpen lets requests pass
-// unlimited, FailClosed answers 503. Both are
-// counted in Options.Failures and logged to Options.Log, at most once a second. A request that the client has
-// canceled never passes, whatever OnError is: otherwise a client could get past FailOpen by closing
-// connections early.
+// Options.OnError is required. It is for a backend that is away, or for a key with as many entries as
+// rl-log-max-units allows, never for a quota: FailOpen lets requests pass unlimited, FailClosed answers 503.
+// Both are counted in Options.Failures and logged to Options.Log, at most once a second. A request that the
+// client has canceled never passes, whatever OnError is: otherwise a client could get past FailOpen by
+// closing connections early.
 //
 // # Headers
 //
