@@ -57,7 +57,7 @@ descriptors:
     rate_limit: {unit: second, requests_per_unit: 0}
 `
 
-// A world is an engine with policies, whose clock stands at 12:00:01.
+// A world is an engine with policies. That of newWorld has a clock that stands at 12:00:01.
 type world struct {
 	t      *testing.T
 	engine *engine.Engine
@@ -67,12 +67,18 @@ type world struct {
 
 func newWorld(t *testing.T, directives ...string) *world {
 	t.Helper()
+	now := func() int64 { return 1_700_049_601_000_000 }
+	return worldOf(t, files, clock.Sources{Monotonic: now, Wall: now}, directives...)
+}
+
+// worldOf returns an engine with policies and a clock.
+func worldOf(t *testing.T, policies string, sources clock.Sources, directives ...string) *world {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "policies.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(files), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(policies), 0o600))
 	cfg := config.New()
 	require.NoError(t, cfg.ParseArgs(append([]string{"--rl-policies", path}, directives...), nil))
-	now := func() int64 { return 1_700_049_601_000_000 }
-	e := engine.New(engine.Options{Config: cfg, Clock: clock.New(clock.Sources{Monotonic: now, Wall: now})})
+	e := engine.New(engine.Options{Config: cfg, Clock: clock.New(sources)})
 	require.NoError(t, e.LoadFiles())
 	w := &world{t: t, engine: e, admin: e.NewSession(engine.Peer{Owner: true, Local: true})}
 	w.access = doors.Access{
