@@ -39,8 +39,9 @@ func TestWorstWindow(t *testing.T) {
 	page.WriteString(`# The worst window
 
 How many units each algorithm admitted at worst in any window, as a share of the limit, over random histories
-(limits of 1 to 20, windows of a millisecond to a minute). LOG and BUCKETS never admit more than the limit, also
-when the clock steps back ([adr/0004](adr/0004-the-promise-when-the-clock-steps-back.md)).
+(limits of 1 to 20, windows of a millisecond to a minute). LOG and BUCKETS never admit more than the limit. When
+the clock steps back, an admission counts at the latest instant that any admission saw
+([adr/0004](adr/0004-the-promise-when-the-clock-steps-back.md)).
 
 | ALGO | clock held | clock going forwards | forwards and back |
 |---|---|---|---|
