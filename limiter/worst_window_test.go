@@ -39,8 +39,8 @@ func TestWorstWindow(t *testing.T) {
 	page.WriteString(`# The worst window
 
 How many units each algorithm admitted at worst in any window, as a share of the limit, over random histories
-(limits of 1 to 20, windows of a millisecond to a minute). LOG and BUCKETS never admit more than the limit. When
-the clock steps back, an admission counts at the latest instant that any admission saw
+(limits of 1 to 20, windows of a millisecond to a minute). LOG and BUCKETS never admit more than the limit.
+When the clock steps back, an admission counts at the latest instant that any admission saw
 ([adr/0004](adr/0004-the-promise-when-the-clock-steps-back.md)).
 
 | ALGO | clock held | clock going forwards | forwards and back |
@@ -65,10 +65,11 @@ the clock steps back, an admission counts at the latest instant that any admissi
 		page.WriteString("\n")
 	}
 	page.WriteString(`
-BUCKETS pays with delay: with n buckets a unit counts for up to 1/n of the window longer. FIXED can admit the
-whole limit at the end of one slice and again at the beginning of the next. COUNTER assumes that the units of the
-previous slice came evenly: if all of them came at its end, almost the whole limit is admitted again. GCRA admits
-its burst at once and the limit's rate meanwhile; a smaller burst makes the worst window smaller.
+BUCKETS pays with delay: with n buckets a unit counts for up to 1/n of the window longer. FIXED can admit
+the whole limit at the end of one slice and again at the beginning of the next. COUNTER assumes that the
+units of the previous slice came evenly: if all of them came at its end, almost the whole limit is
+admitted again. GCRA admits its burst at once and the limit's rate meanwhile; a smaller burst makes the
+worst window smaller.
 
 Written by ` + "`go test ./limiter -run WorstWindow -rewrite`" + `, compared by ` + "`go test ./limiter`" + `.
 `)
