@@ -38,10 +38,9 @@ func TestWorstWindow(t *testing.T) {
 	var page strings.Builder
 	page.WriteString(`# The worst window
 
-How many units each algorithm admitted at worst in any window, as a share of the limit: 1.00 is what the limit
-says. Found over random histories (limits of 1 to 20, windows of a millisecond to a minute, costs of any size,
-some with ATMOST) by counting admissions at their true instants. On a clock that steps back, an admission
-counts at the latest instant that any admission saw
+How many units each algorithm admitted at worst in any window, as a share of the limit, over random histories
+(limits of 1 to 20, windows of a millisecond to a minute). LOG and BUCKETS never admit more than the limit.
+When the clock steps back, an admission counts at the latest instant that any admission saw
 ([adr/0004](adr/0004-the-promise-when-the-clock-steps-back.md)).
 
 | ALGO | clock held | clock going forwards | forwards and back |
@@ -66,11 +65,11 @@ counts at the latest instant that any admission saw
 		page.WriteString("\n")
 	}
 	page.WriteString(`
-LOG and BUCKETS never admit too much. BUCKETS pays with delay: a unit counts for up to a bucket longer than
-the window, so with n buckets up to 1/n of the window. FIXED can admit the whole limit at the end of one slice
-and again at the beginning of the next. COUNTER assumes that the units of the previous slice came evenly: if
-all of them came at its end, almost the whole limit is admitted again while they are still in the window. GCRA
-admits its burst at once and the limit's rate meanwhile; a smaller burst makes the worst window smaller.
+BUCKETS pays with delay: with n buckets a unit counts for up to 1/n of the window longer. FIXED can admit
+the whole limit at the end of one slice and again at the beginning of the next. COUNTER assumes that the
+units of the previous slice came evenly: if all of them came at its end, almost the whole limit is
+admitted again. GCRA admits its burst at once and the limit's rate meanwhile; a smaller burst makes the
+worst window smaller.
 
 Written by ` + "`go test ./limiter -run WorstWindow -rewrite`" + `, compared by ` + "`go test ./limiter`" + `.
 `)

@@ -356,7 +356,7 @@ func TestUnitUpgrade(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, nil, 0o600))
 		require.NoError(t, os.Chown(file, b.account(t), b.account(t)))
 	}
-	b.run(t, shellBlock(t, "../../docs/high-availability.md", "\nA unit of before "))
+	b.run(t, shellBlock(t, "../../docs/high-availability.md", "\nAn earlier unit "))
 	args, _ := anyPort(t)
 	master := start(t, args...)
 	p := b.start(t)

@@ -8,8 +8,8 @@
 // The programs in clients are limiters of other languages' clients; compat/run prepares them.
 //
 // TestFailovers and TestFailoversOfPrograms, which make sentinel runs with -failovers 10,
-// measure failovers of zlimit-server and redis-server in turn and print the tables of
-// docs/high-availability.md.
+// measure failovers of zlimit-server and redis-server in turn and print their tables, which
+// docs/high-availability.md shortens.
 //
 // TestWalkThrough types what docs/high-availability.md tells its reader to, and checks what it promises.
 //

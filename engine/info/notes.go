@@ -73,7 +73,7 @@ func Markdown() string {
 	return b.String()
 }
 
-// MetricsMarkdown returns the table of docs/watching.md.
+// MetricsMarkdown returns the table of docs/metrics.md.
 func MetricsMarkdown() string {
 	var b strings.Builder
 	b.WriteString("\n| Metric | Type | Labels | Meaning |\n|---|---|---|---|\n")
