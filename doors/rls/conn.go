@@ -22,10 +22,12 @@ const (
 	connWindow    = 1 << 18 // of DATA
 	maxBodies     = 1 << 20 // bytes of requests that have not arrived whole
 	maxFaults     = 200     // streams in a second that are reset or malformed
-	maxControl    = 1000    // frames in a second that are not part of calls, beside one for each answer
+	maxControl    = 1000    // frames in a second that are not part of calls, beside those for answers
 	minReadBuffer = 1 << 12
-	maxReadBuffer = 1 << 15 // more than the largest frame
-	flushOutput   = 1 << 16 // bytes of output that are written before more frames are read
+
+	controlPerAnswer = 2       // a PING and a window
+	maxReadBuffer    = 1 << 15 // more than the largest frame
+	flushOutput      = 1 << 16 // bytes of output that are written before more frames are read
 )
 
 // The time given to peers.

@@ -142,7 +142,7 @@ func (c *conn) trailers(s *stream) {
 	c.out = appendFrame(c.out, len(blockOK), frameHeaders, flagEndHeaders|flagEndStream, s.id)
 	c.out = append(c.out, blockOK...)
 	c.end(s, false)
-	c.control = max(0, c.control-1)
+	c.control = max(0, c.control-controlPerAnswer)
 }
 
 // A status is the error that a stream ends with, in the place of a message.
@@ -179,7 +179,7 @@ func (c *conn) fail(s *stream, st *status) *connError {
 		c.out = appendRSTStream(c.out, s.id, codeNo)
 		return c.fault()
 	}
-	c.control = max(0, c.control-1)
+	c.control = max(0, c.control-controlPerAnswer)
 	return nil
 }
 

@@ -301,6 +301,11 @@ func TestFloods(t *testing.T) {
 			"PRIORITY", maxControl - 2,
 			func(*peer, uint32) []byte { return makeFrame(framePriority, 0, 1, make([]byte, 5)) },
 		},
+		{"WINDOW_UPDATE", maxControl - 2, func(*peer, uint32) []byte { return appendWindowUpdate(nil, 0, 1) }},
+		{"WINDOW_UPDATE of a stream that has ended", maxControl - 2, ofEndedStream(
+			appendWindowUpdate(nil, 1, 1))},
+		{"RST_STREAM of a stream that has ended", maxControl - 2, ofEndedStream(
+			appendRSTStream(nil, 1, codeCancel))},
 		{"empty DATA", maxControl - 2, func(p *peer, id uint32) []byte {
 			if id == 1 {
 				return append(p.open(1), makeFrame(frameData, 0, 1, nil)...)
@@ -326,6 +331,18 @@ func TestFloods(t *testing.T) {
 			some(3)
 			p.expectGoAway(codeEnhanceYourCalm)
 		})
+	}
+}
+
+// ofEndedStream sends a frame about the first stream, which is answered before.
+func ofEndedStream(frame []byte) func(p *peer, id uint32) []byte {
+	return func(p *peer, id uint32) []byte {
+		if id > 1 {
+			return frame
+		}
+		p.send(p.call(1, ask("a")))
+		p.reply(1)
+		return nil
 	}
 }
 

@@ -288,13 +288,12 @@ func (c *conn) windowUpdate(f *frame) *connError {
 	return c.widened()
 }
 
-// widened sends what a larger window admits. A window that is opened by a few bytes at a time counts.
+// widened sends what a larger window admits. A window that nothing waits for counts, and so does one that is
+// opened by a few bytes at a time.
 func (c *conn) widened() *connError {
-	if c.pending == 0 {
-		return nil
-	}
+	waited := c.pending > 0
 	c.push()
-	if c.pending == 0 {
+	if waited && c.pending == 0 {
 		return nil
 	}
 	return c.controlFrame()

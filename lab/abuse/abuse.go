@@ -16,6 +16,7 @@ type Row struct {
 	Directives []string
 	Password   string // that the server requires; strangers do not know it
 	TLS        bool   // the server has a port for TLS, too
+	Doors      bool   // it has the doors of package doors, which redis-server has not
 	OnlyOurs   bool   // redis-server has no such limit, and would not end
 
 	// Setup prepares the server before anything is measured. It may be nil.
@@ -34,7 +35,9 @@ type Row struct {
 // A Target is a server to abuse.
 type Target struct {
 	Addr     string
-	TLSAddr  string // "" if the row does not need it
+	TLSAddr  string // "" if the row does not need it, as of the doors
+	GRPCAddr string
+	HTTPAddr string
 	Password string
 	Rounds   int // of an attack; 0: until the context ends
 	Size     int // of rows with many connections, their number; others have a hundred times as many keys

@@ -34,6 +34,11 @@ func serve(t *testing.T, row *abuse.Row) (srv *server.Server, logged func() stri
 		require.NoError(t, err)
 		args = append(append(args, certificate...), "--tls-port", "1")
 	}
+	if row.Doors {
+		doors, err := abuse.DoorDirectives(t.TempDir(), "127.0.0.1:0", "127.0.0.1:0")
+		require.NoError(t, err)
+		args = append(args, doors...)
+	}
 	require.NoError(t, cfg.ParseArgs(args, nil))
 	var lines lockedBuffer
 	log := slog.New(logging.Text(&lines, 1))
@@ -121,6 +126,9 @@ func runRow(t *testing.T, row *abuse.Row) {
 	target := &abuse.Target{Addr: srv.Addr().String(), Password: row.Password, Rounds: 3, Size: 500}
 	if row.TLS {
 		target.TLSAddr = srv.TLSAddr().String()
+	}
+	if row.Doors {
+		target.GRPCAddr, target.HTTPAddr = srv.DoorAddr().String(), srv.HTTPDoorAddr().String()
 	}
 	admin, err := abuse.Dial(target.Addr, target.Password)
 	require.NoError(t, err)

@@ -16,9 +16,12 @@ import (
 // A Process is a server that Start has started.
 type Process struct {
 	Addr    string
-	TLSAddr string // "" if the row has no TLS
-	cmd     *exec.Cmd
-	gone    chan struct{} // closed when it has ended
+	TLSAddr string // "" if the row has no TLS, as of the doors
+
+	GRPCAddr, HTTPAddr string
+
+	cmd  *exec.Cmd
+	gone chan struct{} // closed when it has ended
 }
 
 // freePort returns an address of loopback where nobody listens, and its port.
@@ -71,6 +74,19 @@ func Start(ctx context.Context, program, dir string, row *Row) (*Process, error)
 			return nil, err
 		}
 		args = append(append(args, certificate...), "--tls-port", port)
+	}
+	if row.Doors {
+		if p.GRPCAddr, _, err = freePort(); err != nil {
+			return nil, err
+		}
+		if p.HTTPAddr, _, err = freePort(); err != nil {
+			return nil, err
+		}
+		doors, err := DoorDirectives(dir, p.GRPCAddr, p.HTTPAddr)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, doors...)
 	}
 	p.cmd = exec.Command(program, args...)
 	if err := p.cmd.Start(); err != nil {

@@ -102,4 +102,18 @@ var Rows = []Row{
 		Attack: hot,
 		Reason: "32 clients ahead in the queue",
 	},
+	{
+		Name: "door-floods", About: "calls over gRPC that are reset at once, settings and pings without end",
+		Doors: true, Attack: doorFloods,
+		Reason: "a processor that reads frames without a pause has little left",
+	},
+	{
+		Name: "door-slow", About: "bodies over gRPC and HTTP that arrive a byte at a time",
+		Doors: true, Attack: doorSlow,
+	},
+	{
+		Name: "door-calls", About: "decisions over gRPC, 100 at a time on 16 connections",
+		Doors: true, Attack: doorCalls,
+		Reason: "1,600 decisions ahead in the queue",
+	},
 }

@@ -3,11 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -24,24 +24,22 @@ const attackerNice = 5
 // attack runs a row until its time is over: row, address, that for TLS, password, size,
 // length.
 func attack(args []string) error {
-	if len(args) != 6 {
+	if len(args) != 3 {
 		return fmt.Errorf("attack: %d arguments", len(args))
 	}
 	i := slices.IndexFunc(abuse.Rows, func(r abuse.Row) bool { return r.Name == args[0] })
-	size, err := strconv.Atoi(args[4])
-	if i < 0 || err != nil {
+	var target abuse.Target
+	if err := json.Unmarshal([]byte(args[1]), &target); i < 0 || err != nil {
 		return fmt.Errorf("attack: %q", args)
 	}
-	length, err := time.ParseDuration(args[5])
+	length, err := time.ParseDuration(args[2])
 	if err != nil {
 		return err
 	}
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, attackerNice) // if it may not, it competes
 	ctx, cancel := context.WithTimeout(context.Background(), length)
 	defer cancel()
-	return abuse.Rows[i].Attack(ctx, &abuse.Target{
-		Addr: args[1], TLSAddr: args[2], Password: args[3], Size: size,
-	})
+	return abuse.Rows[i].Attack(ctx, &target)
 }
 
 // An attacker is the process that runs an attack.
@@ -55,9 +53,12 @@ func startAttack(row *abuse.Row, t *abuse.Target, length time.Duration) (*attack
 	if err != nil {
 		return nil, err
 	}
+	target, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
 	a := &attacker{}
-	a.cmd = exec.Command(self, attackWord, row.Name, t.Addr, t.TLSAddr, t.Password, strconv.Itoa(t.Size),
-		length.String())
+	a.cmd = exec.Command(self, attackWord, row.Name, string(target), length.String())
 	a.cmd.Stdout, a.cmd.Stderr = &a.out, &a.out
 	return a, a.cmd.Start()
 }

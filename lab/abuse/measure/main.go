@@ -98,7 +98,7 @@ func run(ctx context.Context, o *options, out io.Writer) (ok bool, err error) {
 			continue
 		}
 		for _, program := range []string{o.ours, o.redis} {
-			if program == "" || program == o.redis && row.OnlyOurs {
+			if program == "" || program == o.redis && (row.OnlyOurs || row.Doors) {
 				continue
 			}
 			f, err := measure(ctx, o, row, program)
@@ -163,7 +163,10 @@ func measure(ctx context.Context, o *options, row *abuse.Row, program string) (f
 		return f, err
 	}
 	defer p.Stop()
-	target := &abuse.Target{Addr: p.Addr, TLSAddr: p.TLSAddr, Password: row.Password, Size: o.size}
+	target := &abuse.Target{
+		Addr: p.Addr, TLSAddr: p.TLSAddr, GRPCAddr: p.GRPCAddr, HTTPAddr: p.HTTPAddr,
+		Password: row.Password, Size: o.size,
+	}
 	if row.Setup != nil {
 		if err := row.Setup(target); err != nil {
 			return f, err
