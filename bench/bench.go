@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -20,7 +22,7 @@ type bench struct {
 	rounds   int
 	length   time.Duration // of a round
 	quick    bool
-	logBytes int64      // of the row start-log
+	profiles io.Writer  // nil: rows are measured, not profiled
 	shuffle  *rand.Rand // draws the order of the servers in each round
 }
 
@@ -28,7 +30,9 @@ type bench struct {
 type say func(format string, args ...any)
 
 // runAll runs the rows. On an error the report holds the rows before it.
-func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) (_ *report, err error) {
+func runAll(
+	ctx context.Context, o options, chosen []row, stdout io.Writer, progress *log.Logger,
+) (_ *report, err error) {
 	dir, err := os.MkdirTemp("", "zlimit-bench-")
 	if err != nil {
 		return nil, err
@@ -36,7 +40,10 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b := &bench{
 		dir: dir, rounds: o.rounds, length: time.Duration(o.seconds * float64(time.Second)),
-		quick: o.quick, logBytes: int64(o.logMB) * 1e6, shuffle: rand.New(rand.NewPCG(o.seed, 0)),
+		quick: o.quick, shuffle: rand.New(rand.NewPCG(o.seed, 0)),
+	}
+	if o.profile != "" {
+		b.profiles = stdout
 	}
 	if b.programs, err = findPrograms(ctx, o, dir, progress); err != nil {
 		return nil, err
@@ -55,6 +62,10 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 	}
 	if rep.Versions, err = b.versions(ctx); err != nil {
 		return nil, err
+	}
+	if o.ours == "" {
+		commit, _ := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
+		rep.Commit = strings.TrimSpace(string(commit)) // "" outside of a repository
 	}
 	for i, r := range chosen {
 		say := func(format string, args ...any) {
@@ -83,7 +94,9 @@ const quickAttempts = 3
 // measure runs one row.
 func (b *bench) measure(ctx context.Context, r row, say say) (results []result, err error) {
 	measure := r.measure
-	if measure == nil {
+	if b.profiles != nil {
+		return nil, b.profileRow(ctx, r)
+	} else if measure == nil {
 		measure = takeTurns
 	}
 	for attempt := 1; ; attempt++ {
@@ -115,8 +128,11 @@ func findPrograms(
 	if err := find(valkeyServer, o.valkey); err != nil {
 		progress.Printf("%s was not found, so it does not join in", o.valkey)
 	}
-	if o.redis8 != "" {
-		if err := find(redis8Server, o.redis8); err != nil {
+	for p, name := range map[program]string{redis8Server: o.redis8, oldServer: o.old} {
+		if name == "" {
+			continue
+		}
+		if err := find(p, name); err != nil {
 			return nil, err
 		}
 	}
@@ -125,7 +141,11 @@ func findPrograms(
 	}
 	progress.Print("building zlimit-server")
 	found[ourServer] = filepath.Join(dir, "zlimit-server")
-	build := exec.CommandContext(ctx, "go", "build", "-o", found[ourServer], ourPackage)
+	tags := ""
+	if o.profile != "" {
+		tags = profileTag
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-tags", tags, "-o", found[ourServer], ourPackage)
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build %s: %w (run it inside the module, or name a program with --ours)\n"+
 			"%s", ourPackage, err, out)
@@ -139,7 +159,9 @@ func (b *bench) start(ctx context.Context, c contender) (*serverProcess, error) 
 	if name == "" {
 		name = string(c.program)
 	}
-	return startServer(ctx, b.where, name, b.programs[c.program], b.dir, c.flags...)
+	where := b.where
+	where.spread = c.spread
+	return startServer(ctx, where, name, b.programs[c.program], b.dir, c.flags...)
 }
 
 // versions asks each program for its version.

@@ -22,7 +22,7 @@ type counters struct {
 }
 
 func (m *measurement) sample(s *side, all []*side) (counters, error) {
-	l := counters{at: time.Now(), pinned: m.where.pinned()}
+	l := counters{at: time.Now(), pinned: m.where.pinned() && !m.row.spread()}
 	var errs [4]error
 	l.server, errs[0] = readProcess(s.pid)
 	l.client, errs[1] = readProcess(os.Getpid())

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 )
@@ -24,13 +23,11 @@ const (
 
 // scripts holds the sources by the placeholders of their SHA1.
 var scripts = map[string]string{
-	"{sha}":      script, // the documents'
-	"{library}":  libraryScript,
-	"{costs}":    costScript,
-	"{logs}":     logsScript,
-	"{counters}": countersScript,
-	"{take}":     takeScript,
-	"{correct}":  correctScript,
+	"{sha}":     script, // the documents'
+	"{library}": libraryScript,
+	"{costs}":   costScript,
+	"{take}":    takeScript,
+	"{correct}": correctScript,
 }
 
 // A key is "rl:", five digits of the generation, ":" and seven of the number: 16 bytes,
@@ -193,8 +190,6 @@ type picker struct {
 	inOrder bool
 	// only, if not 0, picks a single key that no other picker uses.
 	only uint64
-	// sample, if not nil, is repeated instead: see zipf.
-	sample []uint32
 	// perGeneration is for how many requests the keys have the same generation; 0 means
 	// forever. See row.renew.
 	perGeneration int64
@@ -216,23 +211,10 @@ func (p *picker) next() (generation, number uint64) {
 		return generation, p.only
 	case p.inOrder:
 		return generation, n % p.keys
-	case p.sample != nil:
-		return generation, uint64(p.sample[n%uint64(len(p.sample))])
 	}
 	// xorshift64*, with its high half scaled to the number of keys.
 	p.state ^= p.state >> 12
 	p.state ^= p.state << 25
 	p.state ^= p.state >> 27
 	return generation, ((p.state * 0x2545f4914f6cdd1d >> 32) * p.keys) >> 32
-}
-
-// zipf picks keys with a skew as of users: key k with a probability as k^-1.1. The
-// sample is drawn once, because drawing costs more than sending.
-func zipf(keys uint64) *picker {
-	draw := rand.NewZipf(rand.New(rand.NewPCG(1, 1)), 1.1, 1, keys-1)
-	p := &picker{keys: keys, sample: make([]uint32, 1<<20)}
-	for i := range p.sample {
-		p.sample[i] = uint32(draw.Uint64())
-	}
-	return p
 }

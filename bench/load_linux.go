@@ -25,6 +25,21 @@ type client struct {
 	waiting bool   // a batch is under way
 }
 
+// A driver runs one load.
+type driver struct {
+	l       *load
+	w       *wires
+	t       *tally
+	start   time.Time
+	at      instant
+	free    []*client // connections without a batch under way
+	sent    int64
+	due     time.Duration // when the next batch of a paced load is due
+	gap     time.Duration // between two of these; 0: a closed loop
+	phase   phase
+	stopped bool // a bound has been reached
+}
+
 // run puts the load on the server and returns its result. The first unexpected reply
 // ends it with an error.
 //
@@ -32,6 +47,9 @@ type client struct {
 // net needs one more system call a round trip (a read that finds nothing) and scheduler
 // switches: about a fifth more processor time on the core that has to outrun the
 // server. README.md has the figures.
+//
+// A paced client spins between batches: it has a core of its own, and waking from a sleep
+// would be part of every latency.
 func (l *load) run(ctx context.Context) (*tally, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -42,71 +60,108 @@ func (l *load) run(ctx context.Context) (*tally, error) {
 	}
 	defer w.close()
 
-	t := new(tally)
-	start := time.Now()
-	wallMs := start.UnixMilli()
-	var at instant
-	var sent int64
-	under := 0 // batches sent and not answered
-	stopped := false
-
-	// next begins a batch on c, or leaves it idle if a bound is reached.
-	next := func(c *client, now time.Duration) error {
-		if !stopped && l.reached(now, sent) {
-			stopped = true
-			if l.duration > 0 && now >= l.duration {
-				t.flows, t.elapsed = t.all, now
-			}
-		}
-		if stopped {
-			c.waiting = false
-			return nil
-		}
-		nowMs := wallMs + now.Milliseconds()
-		if l.fromMs != 0 {
-			nowMs = l.fromMs + sent/int64(l.pipeline)
-		}
-		at.set(nowMs, l.quota.windowMs)
-		c.batch.fill(l.keys, &at)
-		sent += int64(l.pipeline)
-		c.step, c.sentAt, c.waiting = 0, now, true
-		under++
-		return c.send(w.poll)
-	}
-	answered := func(c *client) error {
-		now := time.Since(start)
-		t.latency.record(now - c.sentAt)
-		t.all += int64(l.pipeline)
-		under--
-		return next(c, now)
-	}
-
+	d := &driver{l: l, w: w, t: new(tally), start: time.Now()}
 	for i := range w.clients {
-		if err := next(&w.clients[i], time.Since(start)); err != nil {
-			return nil, err
-		}
+		d.free = append(d.free, &w.clients[i])
 	}
-	var last time.Duration // time of the server's last activity
-	for under > 0 {
+	waitMs := 100 // so that an interrupt is noticed
+	if l.perSecond > 0 {
+		d.gap, waitMs = time.Duration(float64(time.Second)/l.perSecond), 0
+	}
+	var now, active time.Duration // active is the time of the server's last activity
+	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		served, err := w.serve(100, answered) // ms, so that an interrupt is noticed
+		if l.during != nil {
+			if d.phase, err = l.during(now); err != nil {
+				return nil, err
+			}
+		}
+		if err := d.send(now); err != nil {
+			return nil, err
+		}
+		under := len(d.free) < len(w.clients)
+		if d.stopped && !under {
+			break
+		}
+		served, err := w.serve(waitMs, d.answered)
 		if err != nil {
 			return nil, err
 		}
-		if now := time.Since(start); served {
-			last = now
-		} else if now-last > ioTimeout {
+		before := now
+		now = time.Since(d.start)
+		if d.gap > 0 {
+			d.t.turned(now - before)
+		}
+		if served || !under {
+			active = now
+		} else if now-active > ioTimeout {
 			return nil, errNoAnswer
 		}
 	}
-	t.whole = time.Since(start)
-	if t.elapsed == 0 { // the number of flows was the bound
-		t.flows, t.elapsed = t.all, t.whole
+	d.t.whole = time.Since(d.start)
+	if d.t.elapsed == 0 { // time was not the bound of a closed loop
+		d.t.flows, d.t.elapsed = d.t.all, d.t.whole
 	}
-	t.count(w.clients)
-	return t, nil
+	d.t.count(w.clients)
+	return d.t, nil
+}
+
+// send begins a batch on each free connection, as far as batches are due.
+func (d *driver) send(now time.Duration) error {
+	for len(d.free) > 0 && !d.ended(now) {
+		due := now
+		if d.gap > 0 {
+			if d.due > now {
+				return nil
+			}
+			due = d.due
+			d.due += d.gap
+		}
+		c := d.free[len(d.free)-1]
+		d.free = d.free[:len(d.free)-1]
+		nowMs := d.start.UnixMilli() + now.Milliseconds()
+		if d.l.fromMs != 0 {
+			nowMs = d.l.fromMs + d.sent/int64(d.l.pipeline)
+		}
+		d.at.set(nowMs, d.l.quota.windowMs)
+		c.batch.fill(d.l.keys, &d.at)
+		d.sent += int64(d.l.pipeline)
+		c.step, c.sentAt, c.waiting = 0, due, true
+		if err := c.send(d.w.poll); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ended reports whether a bound stops new batches.
+func (d *driver) ended(now time.Duration) bool {
+	if d.stopped {
+		return true
+	}
+	if d.gap > 0 {
+		now = d.due
+	}
+	late := d.l.duration > 0 && now >= d.l.duration
+	if late && d.gap == 0 {
+		d.t.flows, d.t.elapsed = d.t.all, now
+	}
+	d.stopped = late || d.phase == over || d.l.flows > 0 && d.sent >= d.l.flows
+	return d.stopped
+}
+
+// answered counts the batch of a connection, and begins what is due.
+func (d *driver) answered(c *client) error {
+	now := time.Since(d.start)
+	if d.phase == counted {
+		d.t.latency.record(now - c.sentAt - d.l.less)
+	}
+	d.t.all += int64(d.l.pipeline)
+	c.waiting = false
+	d.free = append(d.free, c)
+	return d.send(now)
 }
 
 // count sums the results of the clients' checkers.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -165,8 +166,15 @@ func TestPacedLatencyStartsWhenDue(t *testing.T) {
 		return "+PONG\r\n"
 	})
 	l := pings(address, 1, 1, 0)
-	l.duration = 40 * time.Millisecond
-	got, err := l.paced(context.Background(), 1000, func() error { close(held); return nil })
+	l.duration, l.perSecond = 40*time.Millisecond, 1000
+	wake := sync.OnceFunc(func() { close(held) })
+	l.during = func(now time.Duration) (phase, error) {
+		if now >= l.duration/2 {
+			wake()
+		}
+		return counted, nil
+	}
+	got, err := l.run(context.Background())
 	require.NoError(t, err)
 	require.EqualValues(t, 40, got.all, "as many as the rate says, late or not")
 	require.EqualValues(t, 40, got.latency.total)

@@ -14,12 +14,19 @@ var errLinuxOnly = errors.New("bench runs on Linux only: it reads /proc and driv
 
 func (l *load) run(context.Context) (*tally, error) { return nil, errLinuxOnly }
 
-func (l *load) paced(context.Context, float64, func() error) (*tally, error) {
-	return nil, errLinuxOnly
+// A sink needs Linux, too.
+type sink struct {
+	state sinkState
+	took  time.Duration
 }
 
-// A sink needs Linux, too.
-type sink struct{ took time.Duration }
+// A sinkState is how far a sink is.
+type sinkState uint8
+
+const (
+	sinkCopying sinkState = iota
+	sinkFollowing
+)
 
 func attach(string) (*sink, error) { return nil, errLinuxOnly }
 

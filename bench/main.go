@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -19,21 +20,19 @@ const ourPackage = "github.com/zlimit/zlimit/cmd/zlimit-server"
 
 // options holds the command line.
 type options struct {
-	names    string
-	quick    bool
-	full     bool
-	list     bool
-	rounds   int
-	seconds  float64
-	ours     string
-	redis    string
-	valkey   string
-	redis8   string
-	seed     uint64
-	json     string
-	markdown string
-	profile  string
-	logMB    int
+	names   string
+	quick   bool
+	list    bool
+	rounds  int
+	seconds float64
+	ours    string
+	redis   string
+	valkey  string
+	redis8  string
+	old     string
+	seed    uint64
+	json    string
+	profile string
 }
 
 // parseOptions parses the command line. --quick changes the defaults of --rounds and
@@ -43,10 +42,9 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.names, "row", "",
-		"run only these rows, separated by commas; patterns like 'allow-*' take from the matrix too")
+		"run only these rows, separated by commas, or patterns like 'allow-*'")
 	flags.BoolVar(&o.quick, "quick", false,
 		"a short list of rows, short rounds, half the floors: under a minute")
-	flags.BoolVar(&o.full, "full", false, "the whole matrix: hours")
 	flags.BoolVar(&o.list, "list", false, "print the rows and stop")
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds of each server in a row")
 	flags.Float64Var(&o.seconds, "seconds", 2, "length of a round (--quick: 0.7)")
@@ -54,12 +52,11 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.redis, "redis", "redis-server", "the program to compare with")
 	flags.StringVar(&o.valkey, "valkey", "valkey-server", "the program that joins in, where it is found")
 	flags.StringVar(&o.redis8, "redis8", "", "a newer Redis that joins in, too (default: none)")
+	flags.StringVar(&o.old, "old", "", "an older program of ours that joins in, too (default: none)")
 	flags.Uint64Var(&o.seed, "seed", 0, "of the order of rounds (default: drawn)")
 	flags.StringVar(&o.json, "json", "", "write everything measured to this file")
-	flags.StringVar(&o.markdown, "markdown", "", "write the table to this file")
 	flags.StringVar(&o.profile, "profile", "",
-		"write what our server does with its processor time in this row, and stop")
-	flags.IntVar(&o.logMB, "log-mb", 1000, "size of the log that the row start-log starts from, in MB")
+		"write what our server does with its processor time in these rows, and stop")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -74,12 +71,8 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case o.quick && o.full:
-		return o, errors.New("--quick and --full exclude each other")
 	case o.rounds < 1 || o.rounds > 1000:
 		return o, errors.New("--rounds must be from 1 to 1000")
-	case o.logMB < 1:
-		return o, errors.New("--log-mb must be at least 1")
 	case !(o.seconds >= 0.05 && o.seconds <= 3600):
 		return o, errors.New("--seconds must be from 0.05 to 3600")
 	}
@@ -109,7 +102,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var chosen []row
 	if err == nil {
-		chosen, err = choose(o.names, o.quick, o.full)
+		chosen, err = choose(cmp.Or(o.profile, o.names), o.quick)
 	}
 	progress := log.New(stderr, "", 0)
 	if err != nil {
@@ -117,13 +110,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	var rep *report
-	if o.profile != "" {
-		err = profileRows(ctx, o, stdout, progress)
-	} else if o.list {
+	if o.list {
 		err = writeList(stdout, chosen)
-	} else if rep, err = runAll(ctx, o, chosen, progress); rep != nil {
-		err = errors.Join(err, rep.writeText(stdout), writeFile(o.json, rep.writeJSON),
-			writeFile(o.markdown, rep.writeMarkdown))
+	} else if rep, err = runAll(ctx, o, chosen, stdout, progress); rep != nil && o.profile == "" {
+		err = errors.Join(err, rep.writeText(stdout), writeFile(o.json, rep.writeJSON))
 	}
 	if err != nil {
 		progress.Print("bench: ", err)

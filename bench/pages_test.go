@@ -88,6 +88,15 @@ func readmeTable(rep report) string {
 	return piped([]string{"", "zlimit", "redis-server", "ratio"}, table)
 }
 
+// piped formats a table in Markdown.
+func piped(titles []string, table [][]string) string {
+	out := "| " + strings.Join(titles, " | ") + " |\n|" + strings.Repeat("---|", len(titles)) + "\n"
+	for _, cells := range table {
+		out += "| " + strings.Join(cells, " | ") + " |\n"
+	}
+	return out
+}
+
 // filled returns a page with the table between its marks.
 func filled(t *testing.T, page, table string) string {
 	t.Helper()

@@ -20,7 +20,6 @@ import (
 type serverProcess struct {
 	name     string // in the report
 	address  string
-	tlsPort  string // opened by tlsFlags.client; empty: none
 	version  string // from INFO
 	pid      int
 	answered time.Time // time of its first answer
@@ -52,20 +51,12 @@ func startServer(
 func tryServer(
 	ctx context.Context, where placement, name, program, dir string, flags []string,
 ) (*serverProcess, error) {
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	address := listener.Addr().String()
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
-		return nil, err
-	}
-
-	args := append([]string{
-		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
-		"no",
-	}, flags...)
+	fixed := []string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}
+	args := append(fixed, flags...)
 	cmd := where.command(program, args...)
 	cmd.Dir = dir
 	log := new(tail)
@@ -75,7 +66,7 @@ func tryServer(
 		return nil, err
 	}
 	s := &serverProcess{
-		name: name, address: address, pid: cmd.Process.Pid,
+		name: name, address: "127.0.0.1:" + port, pid: cmd.Process.Pid,
 		gone: make(chan struct{}), kill: cmd.Process.Signal, log: log,
 	}
 	go func() {
@@ -87,6 +78,15 @@ func tryServer(
 		return nil, err
 	}
 	return s, nil
+}
+
+// freePort returns a port that nobody listens to.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), l.Close()
 }
 
 // awake waits for the first answer.
@@ -146,14 +146,31 @@ func (s *serverProcess) ask(args ...string) (string, error) {
 	if err := conn.SetDeadline(time.Now().Add(ioTimeout)); err != nil {
 		return "", err
 	}
-	request := fmt.Appendf(nil, "*%d\r\n", len(args))
-	for _, arg := range args {
-		request = fmt.Appendf(request, "$%d\r\n%s\r\n", len(arg), arg)
-	}
-	if _, err := conn.Write(request); err != nil {
+	if _, err := conn.Write(appendCommand(nil, args)); err != nil {
 		return "", err
 	}
 	return readText(bufio.NewReader(conn))
+}
+
+// command is ask for a command whose reply has to be want.
+func (s *serverProcess) command(want string, args ...string) error {
+	reply, err := s.ask(args...)
+	if err == nil && reply != want {
+		err = fmt.Errorf("answered %q, want %q", reply, want)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	return nil
+}
+
+// appendCommand appends a command as it is sent.
+func appendCommand(to []byte, args []string) []byte {
+	to = fmt.Appendf(to, "*%d\r\n", len(args))
+	for _, arg := range args {
+		to = fmt.Appendf(to, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	return to
 }
 
 // readText reads a reply: a single text, or the texts of an array separated by blanks.

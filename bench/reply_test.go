@@ -56,14 +56,14 @@ func TestCheckerCountsVerdicts(t *testing.T) {
 
 // TestCheckerAcceptsNoHold checks that a reply may be 0 where its first line says so, and only there.
 func TestCheckerAcceptsNoHold(t *testing.T) {
-	ours, _ := reserveFlows(1)
+	settle := []line{{"*2", orZero}, {":", integer}, {":0", nothing}}
 	c := new(checker)
-	c.reset(ours[1].replies, 3)
+	c.reset(settle, 3)
 	done, err := read(c, "*2\r\n:1450\r\n:0\r\n:", "0\r\n*2\r\n:1450\r\n:0\r\n")
 	require.NoError(t, err)
 	require.True(t, done)
 	for _, reply := range []string{":1\r\n", "*2\r\n:0\r\n:1\r\n", "*2\r\n:0\r\n*0\r\n", "*1\r\n"} {
-		c.reset(ours[1].replies, 1)
+		c.reset(settle, 1)
 		_, err := read(c, reply)
 		require.Error(t, err, reply)
 	}

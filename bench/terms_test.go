@@ -64,26 +64,6 @@ func names(tag string) string {
 	return strings.Join(keys, " ")
 }
 
-// TestTermsDecideAsTheScript sends terms and the script of logs calls of random costs while time passes.
-func TestTermsDecideAsTheScript(t *testing.T) {
-	a, r := newAlike(t), rand.New(rand.NewPCG(1, 1))
-	const n = 3
-	for range 2000 {
-		var terms, triples []string
-		for i := range n {
-			limit, window := []int{20, 3000, 90}[i], []int{100, 250, 1000}[i]
-			cost := 1 + r.IntN([]int{4, 900, 9}[i])
-			terms = append(terms, fmt.Sprintf("TERM %d %d COST %d", limit, window, cost))
-			triples = append(triples, fmt.Sprint(limit, window, cost))
-		}
-		a.both(fmt.Sprintf("RL.MALLOW %d %s %s", n, names("ours"), strings.Join(terms, " ")),
-			fmt.Sprintf("EVALSHA %s %d %s %d %s", shaOf(logsScript), n, names("script"), a.nowMs(),
-				strings.Join(triples, " ")))
-		require.NoError(t, a.limits.Engine().Clock().Advance(int64(1+r.IntN(40))))
-	}
-	require.Greater(t, min(a.decided[0], a.decided[1]), 200)
-}
-
 // TestHoldsDecideAsTheScripts sends holds and the scripts of counters calls of random costs within one
 // window. Some are not settled.
 func TestHoldsDecideAsTheScripts(t *testing.T) {
