@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func runAll(
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b := &bench{
 		dir: dir, rounds: o.rounds, length: time.Duration(o.seconds * float64(time.Second)),
-		quick: o.quick, shuffle: rand.New(rand.NewPCG(o.seed, 0)),
+		quick: o.quick, shuffle: rand.New(rand.NewPCG(rand.Uint64(), 0)),
 	}
 	if o.profile != "" {
 		b.profiles = stdout
@@ -54,11 +55,10 @@ func runAll(
 	if err := b.where.pinSelf(); err != nil {
 		return nil, err
 	}
-	progress.Printf("%s; order of rounds: --seed %d", b.where, o.seed)
-
+	progress.Print(b.where)
 	rep := &report{
 		Started: time.Now().UTC().Truncate(time.Second), Machine: machine(), Placement: b.where.String(),
-		Rounds: o.rounds, Seconds: o.seconds, Seed: o.seed,
+		Rounds: o.rounds, Seconds: o.seconds,
 	}
 	if rep.Versions, err = b.versions(ctx); err != nil {
 		return nil, err
@@ -87,6 +87,14 @@ func runAll(
 	return rep, nil
 }
 
+// floor returns the floor that applies to this run: half of it with --quick.
+func (b *bench) floor(floor float64) float64 {
+	if b.quick {
+		return floor / 2
+	}
+	return floor
+}
+
 // quickAttempts is how often --quick measures a row that misses its floor. Short rounds
 // on a shared machine may miss one by chance; a slower server misses it each time.
 const quickAttempts = 3
@@ -108,8 +116,7 @@ func (b *bench) measure(ctx context.Context, r row, say say) (results []result, 
 	}
 }
 
-// findPrograms builds our server, unless another is named, and finds the others. Valkey
-// is optional.
+// findPrograms builds our server, unless another is named, and finds the others.
 func findPrograms(
 	ctx context.Context, o options, dir string, progress *log.Logger,
 ) (map[program]string, error) {
@@ -125,14 +132,9 @@ func findPrograms(
 		return nil, fmt.Errorf("%s is needed to compare with and was not found (Debian: apt-get install "+
 			"redis-server): %w", o.redis, err)
 	}
-	if err := find(valkeyServer, o.valkey); err != nil {
-		progress.Printf("%s was not found, so it does not join in", o.valkey)
-	}
-	for p, name := range map[program]string{redis8Server: o.redis8, oldServer: o.old} {
-		if name == "" {
-			continue
-		}
-		if err := find(p, name); err != nil {
+	joined := map[program]string{valkeyServer: o.valkey, redis8Server: o.redis8, oldServer: o.old}
+	for p, name := range joined {
+		if err := find(p, name); name != "" && err != nil {
 			return nil, err
 		}
 	}
@@ -155,13 +157,8 @@ func findPrograms(
 
 // start starts a contender's server.
 func (b *bench) start(ctx context.Context, c contender) (*serverProcess, error) {
-	name := c.name
-	if name == "" {
-		name = string(c.program)
-	}
-	where := b.where
-	where.spread = c.spread
-	return startServer(ctx, where, name, b.programs[c.program], b.dir, c.flags...)
+	name := cmp.Or(c.name, string(c.program))
+	return startServer(ctx, b.where, name, b.programs[c.program], b.dir, c.flags...)
 }
 
 // versions asks each program for its version.

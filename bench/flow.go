@@ -6,19 +6,14 @@ import (
 	"strings"
 )
 
-// Placeholders in a flow's commands. The first four are rewritten in every request.
-// They have a fixed width, so that a batch is assembled once and only these bytes
-// change.
+// Placeholders in a flow's commands that are rewritten in every request. They have a
+// fixed width, so that a batch is assembled once and only these bytes change. Others,
+// {limit}, {window} in milliseconds, {seconds} and {cost}, are those of the row's quota.
 const (
 	keySlot = "{key}" // the key of this request, or a part of several, as in {{key}}:tokens
 	nowSlot = "{now}" // the client's instant in milliseconds
 	cutSlot = "{cut}" // that instant less the window
 	idSlot  = "{id}"  // a number that no other request of a load has
-
-	limitSlot  = "{limit}"
-	windowSlot = "{window}"  // in milliseconds
-	periodSlot = "{seconds}" // the window in seconds
-	costSlot   = "{cost}"
 )
 
 // scripts holds the sources by the placeholders of their SHA1.
@@ -86,10 +81,10 @@ type batch struct {
 // assemble builds the batch of a flow at a pipeline depth.
 func assemble(f flow, pipeline int, q quota) batch {
 	replaced := []string{
-		limitSlot, strconv.FormatInt(q.limit*max(q.cost, 1), 10),
-		costSlot, strconv.FormatInt(max(q.cost, 1), 10),
-		windowSlot, strconv.FormatInt(q.windowMs, 10),
-		periodSlot, strconv.FormatInt(q.windowMs/1000, 10),
+		"{limit}", strconv.FormatInt(q.limit*max(q.cost, 1), 10),
+		"{cost}", strconv.FormatInt(max(q.cost, 1), 10),
+		"{window}", strconv.FormatInt(q.windowMs, 10),
+		"{seconds}", strconv.FormatInt(q.windowMs/1000, 10),
 	}
 	for slot, source := range scripts {
 		replaced = append(replaced, slot, shaOf(source))

@@ -57,14 +57,3 @@ func TestPicker(t *testing.T) {
 	}
 	require.Equal(t, [4]int{25_000, 25_000, 25_000, 25_000}, generations)
 }
-
-func TestFillDoesNotAllocate(t *testing.T) {
-	b := assemble(rlAllow, 16, perMinute)
-	keys, at := uniform(10_000, 0), new(instant)
-	now := int64(1_700_000_000_000)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
-		now++
-		at.set(now, perMinute.windowMs)
-		b.fill(keys, at)
-	}))
-}

@@ -61,12 +61,6 @@ var (
 	fourCommands = slices.Concat(one("ZREMRANGEBYSCORE {key} 0 {cut}", ":integer"),
 		one("ZCARD {key}", ":below"), zadd, one("EXPIRE {key} {seconds}", ":1"))
 
-	// The documents' flow in one write, on a window of constant size.
-	sliding = flow{{
-		[]string{"ZREMRANGEBYSCORE {key} 0 {cut}", "ZADD {key} {now} {now}", "ZCARD {key}"},
-		expect(":integer :integer :within"),
-	}}
-
 	zadd = one("ZADD {key} {now} {now}", ":integer")
 
 	// The counter of a fixed window: two commands in one write.

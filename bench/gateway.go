@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,7 +94,7 @@ func overCluster(ctx context.Context, b *bench, r row, say say) ([]result, error
 		if first[way.pipeline] == nil {
 			first[way.pipeline] = all[i]
 			name := fmt.Sprintf("%s-trips-%d", r.name, way.pipeline)
-			results[i] = weigh(name, "round trips of "+r.about, "", way.floor*r.target(b.quick),
+			results[i] = weigh(name, "round trips of "+r.about, "", way.floor*b.floor(r.floor),
 				seriesOf(way.name, all[i], cost.roundTrips),
 				series{"one for each", slices.Repeat([]float64{1}, rounds)})
 			continue
@@ -119,59 +120,34 @@ func (w route) compared(r row, first, costs []cost) result {
 
 // startNodes starts masters that share the slots. It returns those that it has started also with an error.
 func (b *bench) startNodes(ctx context.Context) (nodes []*serverProcess, err error) {
-	firstBus := ""
-	for i := range nodesOfCluster {
-		n, bus, err := b.startNode(ctx)
+	create := []string{"--cluster", "create"}
+	for range nodesOfCluster {
+		bus, err := freePort()
 		if err != nil {
 			return nodes, err
 		}
-		nodes = append(nodes, n)
-		if i == 0 {
-			firstBus = bus
-		}
-		const slots = 16384
-		host, port, _ := strings.Cut(nodes[0].address, ":")
-		for _, command := range [][]string{
-			{"CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i + 1)},
-			{
-				"CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i * slots / nodesOfCluster),
-				strconv.Itoa((i+1)*slots/nodesOfCluster - 1),
-			},
-			{"CLUSTER", "MEET", host, port, firstBus},
-		}[:2+min(i, 1)] {
-			if err := n.command("OK", command...); err != nil {
-				return nodes, fmt.Errorf("%v: %w", command, err)
-			}
-		}
-	}
-	deadline := time.Now().Add(ioTimeout)
-	for i := 0; i < len(nodes); {
-		info, err := nodes[i].ask("CLUSTER", "INFO")
-		switch {
-		case err != nil:
+		n, err := b.start(ctx, contender{program: redisServer, flags: []string{
+			"--cluster-enabled", "yes", "--cluster-config-file", bus + ".conf", "--cluster-port", bus,
+		}})
+		if err != nil {
 			return nodes, err
-		case strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:3"):
-			i++
-		case time.Now().After(deadline):
-			return nodes, fmt.Errorf("%w: the cluster is not ready: %s", errNoAnswer, info)
-		default:
-			if err := pause(ctx, 50*time.Millisecond); err != nil {
-				return nodes, err
-			}
+		}
+		nodes, create = append(nodes, n), append(create, n.address)
+	}
+	out, err := exec.CommandContext(ctx, "redis-cli", append(create, "--cluster-yes")...).CombinedOutput()
+	if err != nil {
+		return nodes, fmt.Errorf("redis-cli: %w\n%s", err, out)
+	}
+	for begin := time.Now(); time.Since(begin) < ioTimeout; {
+		info, err := nodes[0].ask("CLUSTER", "INFO")
+		if err != nil || strings.Contains(info, "cluster_state:ok") {
+			return nodes, err
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return nodes, err
 		}
 	}
-	return nodes, nil
-}
-
-// startNode starts a node that knows no other. It also returns the port of the cluster's bus.
-func (b *bench) startNode(ctx context.Context) (n *serverProcess, bus string, err error) {
-	if bus, err = freePort(); err != nil {
-		return nil, "", err
-	}
-	n, err = b.start(ctx, contender{program: redisServer, flags: []string{
-		"--cluster-enabled", "yes", "--cluster-config-file", "nodes-" + bus + ".conf", "--cluster-port", bus,
-	}})
-	return n, bus, err
+	return nodes, fmt.Errorf("%w: the cluster is not ready", errNoAnswer)
 }
 
 // take makes decisions for a round by a route, beginning with no keys.
@@ -218,19 +194,11 @@ func (b *bench) take(ctx context.Context, way route, nodes []*serverProcess) (co
 		}
 		return t.all, t.whole, nil
 	}
-	if _, _, err := run(firstWarm); err != nil {
-		return cost{}, err
-	}
-	before, err := b.meter(front, way, nodes)
-	if err != nil {
-		return cost{}, err
-	}
+	_, _, warmErr := run(firstWarm)
+	before, beforeErr := b.meter(front, way, nodes)
 	flows, took, err := run(b.length)
-	if err != nil {
-		return cost{}, err
-	}
-	after, err := b.meter(front, way, nodes)
-	if err != nil {
+	after, afterErr := b.meter(front, way, nodes)
+	if err := errors.Join(warmErr, beforeErr, err, afterErr); err != nil {
 		return cost{}, err
 	}
 	n := float64(flows)
@@ -252,22 +220,20 @@ func (b *bench) meter(front *serverProcess, way route, nodes []*serverProcess) (
 		c.nodes += us(n.pid)
 	}
 	c.client = us(os.Getpid())
-	if front == nil {
+	if front != nil {
+		c.gateway = us(front.pid)
+	}
+	if front == nil || way.alone || err != nil {
 		return c, err
 	}
-	c.gateway = us(front.pid)
-	if way.alone {
+	info, err := front.ask("INFO", "upstream")
+	if err != nil {
 		return c, err
-	}
-	info, infoErr := front.ask("INFO", "upstream")
-	if infoErr != nil {
-		return c, errors.Join(err, infoErr)
 	}
 	_, rest, _ := strings.Cut(info, "upstream_round_trips:")
 	text, _, _ := strings.Cut(rest, "\r\n")
-	trips, parseErr := strconv.ParseFloat(text, 64)
-	c.trips = trips
-	return c, errors.Join(err, parseErr)
+	c.trips, err = strconv.ParseFloat(text, 64)
+	return c, err
 }
 
 // askNodes asks by a client for clusters, from as many goroutines as the other loads have connections.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -30,20 +31,22 @@ var insideWork = map[string]func(l *zlimit.Limiter, next func() string) (func() 
 		}, nil
 	},
 	"evalsha": func(l *zlimit.Limiter, next func() string) (func() error, error) {
-		ctx, s, sha := context.Background(), l.Session(), shaOf(script)
-		_, err := s.Do(ctx, "SCRIPT", "LOAD", script)
-		return func() error {
-			_, err := s.Do(ctx, "EVALSHA", sha, "1", next(), "1700000000000", "60000", "100")
-			return err
-		}, err
+		_, err := l.Do(context.Background(), "SCRIPT", "LOAD", script)
+		return asked(l, next, "EVALSHA", shaOf(script), "1", "", "1700000000000", "60000", "100"), err
 	},
 	"incr": func(l *zlimit.Limiter, next func() string) (func() error, error) {
-		ctx, s := context.Background(), l.Session()
-		return func() error {
-			_, err := s.Do(ctx, "INCR", next())
-			return err
-		}, nil
+		return asked(l, next, "INCR", ""), nil
 	},
+}
+
+// asked returns what sends a command, with a key in the place of "".
+func asked(l *zlimit.Limiter, next func() string, args ...any) func() error {
+	s, at := l.Session(), slices.Index(args, "")
+	return func() error {
+		args[at] = next()
+		_, err := s.Do(context.Background(), args...)
+		return err
+	}
 }
 
 // sharedKeys is how many keys the goroutines of the row cores draw from, all from the
@@ -116,44 +119,39 @@ func beInside(args []string, stdout io.Writer) (err error) {
 	return err
 }
 
-// inside measures the embedded engine on one core, and on two against one, on keys of their own.
-func inside(ctx context.Context, b *bench, r row, say say) (results []result, err error) {
-	const allowedNs = 300
-	for _, w := range []struct {
-		work, about string
-		floor       float64 // of two cores against one
-	}{{"allow", "Allow", 1.8}, {"evalsha", scriptAbout, 1.7}} {
-		one, two, err := b.insideBoth(ctx, w.work, false, say)
-		if err != nil {
-			return nil, err
-		}
-		if w.work == "allow" {
-			nanos := series{name: "ours"}
-			for _, perSecond := range one.values {
-				nanos.values = append(nanos.values, 1e9/perSecond)
-			}
-			results = append(results, weigh(r.name+"-allow", "Allow in the process of its caller, one core",
-				"ns", r.target(b.quick), nanos, bound(allowedNs, b.rounds)))
-		}
-		floor := w.floor
-		if b.quick {
-			floor /= 2
-		}
-		about := w.about + " in the process of its caller, keys of their own, two cores against one"
-		results = append(results, weigh(r.name+"-"+w.work+"-cores", about, "/s", floor, two, one))
-	}
-	return results, nil
+// embedded are the results of the rows inside and cores: two cores against one, on keys of their own or on
+// keys of both.
+var embedded = []struct {
+	row, work, about string
+	shared           bool
+	suffix           string
+	floor            float64
+}{
+	{"inside", "allow", "Allow", false, "-cores", 1.8},
+	{"inside", "evalsha", scriptAbout, false, "-cores", 1.7},
+	{"cores", "allow", "Allow", true, "", 1.8},
+	{"cores", "evalsha", scriptAbout, true, "", 1.8},
+	{"cores", "incr", "INCR", true, "", 1.8},
 }
 
-// cores measures two cores against one in process, on keys that both draw from.
-func cores(ctx context.Context, b *bench, r row, say say) (results []result, err error) {
-	for _, work := range []string{"allow", "evalsha", "incr"} {
-		one, two, err := b.insideBoth(ctx, work, true, say)
+// inside measures what is embedded. Allow on keys of its own is also compared with an absolute target.
+func inside(ctx context.Context, b *bench, r row, say say) (results []result, err error) {
+	const allowedNs = 300
+	for _, w := range embedded {
+		if w.row != r.name {
+			continue
+		}
+		one, two, err := b.insideBoth(ctx, w.work, w.shared, say)
 		if err != nil {
 			return nil, err
 		}
-		about := fmt.Sprintf("%s, in process, %d of them: %s", r.about, sharedKeys, work)
-		results = append(results, weigh(r.name+"-"+work, about, "/s", r.target(b.quick), two, one))
+		if len(results) == 0 && !w.shared {
+			nanos := seriesOf("ours", one.values, func(perSecond float64) float64 { return 1e9 / perSecond })
+			results = append(results, weigh(r.name+"-allow", r.about+", on one core: Allow", "ns",
+				b.floor(r.floor), nanos, bound(allowedNs, b.rounds)))
+		}
+		results = append(results, weigh(r.name+"-"+w.work+w.suffix, r.about+", two cores against one: "+
+			w.about, "/s", b.floor(w.floor), two, one))
 	}
 	return results, nil
 }

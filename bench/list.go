@@ -14,8 +14,7 @@ const (
 
 // rows returns all rows.
 func rows() []row {
-	loops := slices.Concat(serverRows(), connectionRows(), hitsRows(), crowdRows(), socketRows(), termRows(),
-		logRows())
+	loops := slices.Concat(serverRows(), connectionRows(), hitsRows(), crowdRows(), termRows(), logRows())
 	for i := range loops {
 		r := &loops[i]
 		if r.pipeline == 0 {
@@ -131,8 +130,8 @@ func hitsRows() []row {
 		}
 	}
 	list := []row{
-		{name: "hits-10", about: "keys with 10 hits on average", span: 10, parts: 5, fillTimes: 5},
-		{name: "hits-200", about: "keys with 200 hits on average", span: 80, parts: 1, fillTimes: 160},
+		{name: "hits-10", about: "keys with 10 hits on average", span: 10, times: 5, fillTimes: 5},
+		{name: "hits-200", about: "keys with 200 hits on average", span: 80, fillTimes: 160},
 		{
 			name: "million", about: "a million keys with a few hits each", fillTimes: 1, keys: 1_000_000,
 			keep: true, sides: sides(1/1.6, 0),
@@ -146,25 +145,6 @@ func hitsRows() []row {
 		if r.sides == nil {
 			r.sides = sides(1/1.4, 12)
 		}
-	}
-	return list
-}
-
-// socketRows returns the rows of one server on two cores, one of which the client shares. The client needs a
-// part of it, so the ratio has no floor: the report's processor times say what it could be at most.
-func socketRows() (list []row) {
-	for _, w := range []struct {
-		name, about string
-		flow        flow
-	}{{"allow", "RL.ALLOW", rlAllow}, {"evalsha", scriptAbout, evalsha}} {
-		list = append(list, row{
-			name: "cores-sockets-" + w.name, byName: true, decides: true,
-			about: w.about + " on two cores, one of which the client shares, against one",
-			sides: []contender{
-				{program: ourServer, name: "two cores", flow: w.flow, spread: true},
-				{program: ourServer, name: "one core", flow: w.flow},
-			},
-		})
 	}
 	return list
 }

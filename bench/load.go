@@ -85,16 +85,3 @@ func (t *tally) turned(took time.Duration) {
 		t.longestPause = max(t.longestPause, took)
 	}
 }
-
-// add adds a later part of the same round.
-func (t *tally) add(u *tally) {
-	t.flows += u.flows
-	t.elapsed += u.elapsed
-	t.all += u.all
-	t.whole += u.whole
-	t.admitted += u.admitted
-	t.denied += u.denied
-	t.paused += u.paused
-	t.longestPause = max(t.longestPause, u.longestPause)
-	t.latency.add(&u.latency)
-}

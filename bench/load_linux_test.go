@@ -72,17 +72,6 @@ func TestLoadStopsAfterFlows(t *testing.T) {
 	require.Positive(t, tally.elapsed)
 }
 
-func TestLoadStopsAfterTime(t *testing.T) {
-	address := serve(t, func(int64) string { return "+PONG\r\n" })
-	l := pings(address, 1, 2, 0)
-	l.duration = time.Millisecond
-	tally, err := l.run(context.Background())
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, tally.elapsed, l.duration)
-	require.GreaterOrEqual(t, tally.whole, tally.elapsed)
-	require.GreaterOrEqual(t, tally.all, tally.flows)
-}
-
 // TestLoadFailsOnError uses a server that answers correctly for a while.
 func TestLoadFailsOnError(t *testing.T) {
 	for name, wrong := range map[string]string{
@@ -135,24 +124,6 @@ func TestLoadAlternatesSteps(t *testing.T) {
 	require.EqualValues(t, 10, tally.all)
 	require.EqualValues(t, 10, tally.denied)
 	require.Zero(t, tally.admitted)
-}
-
-// TestLoadSendsLargeBatches sends a batch larger than any socket buffer.
-func TestLoadSendsLargeBatches(t *testing.T) {
-	const pipeline = 500_000
-	address := serve(t, func(int64) string { return "+PONG\r\n" })
-	tally, err := pings(address, pipeline, 1, pipeline).run(context.Background())
-	require.NoError(t, err)
-	require.EqualValues(t, pipeline, tally.all)
-}
-
-func TestLoadWithoutServer(t *testing.T) {
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
-	_, err = pings(address, 1, 1, 1).run(context.Background())
-	require.ErrorContains(t, err, "connect to "+address)
 }
 
 // TestPacedLatencyStartsWhenDue uses a server that pauses. Batches due meanwhile

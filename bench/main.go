@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"runtime"
@@ -30,13 +29,11 @@ type options struct {
 	valkey  string
 	redis8  string
 	old     string
-	seed    uint64
 	json    string
 	profile string
 }
 
-// parseOptions parses the command line. --quick changes the defaults of --rounds and
-// --seconds, not explicit values.
+// parseOptions parses the command line.
 func parseOptions(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -47,26 +44,22 @@ func parseOptions(args []string, stderr io.Writer) (options, error) {
 		"a short list of rows, short rounds, half the floors: under a minute")
 	flags.BoolVar(&o.list, "list", false, "print the rows and stop")
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds of each server in a row")
-	flags.Float64Var(&o.seconds, "seconds", 2, "length of a round (--quick: 0.7)")
+	flags.Float64Var(&o.seconds, "seconds", 0, "length of a round (default: 2, with --quick 0.7)")
 	flags.StringVar(&o.ours, "ours", "", "the program to measure as ours (default: build "+ourPackage+")")
 	flags.StringVar(&o.redis, "redis", "redis-server", "the program to compare with")
-	flags.StringVar(&o.valkey, "valkey", "valkey-server", "the program that joins in, where it is found")
-	flags.StringVar(&o.redis8, "redis8", "", "a newer Redis that joins in, too (default: none)")
-	flags.StringVar(&o.old, "old", "", "an older program of ours that joins in, too (default: none)")
-	flags.Uint64Var(&o.seed, "seed", 0, "of the order of rounds (default: drawn)")
+	flags.StringVar(&o.valkey, "valkey", "", "a Valkey that joins in (default: none)")
+	flags.StringVar(&o.redis8, "redis8", "", "a newer Redis that joins in (default: none)")
+	flags.StringVar(&o.old, "old", "", "an older program of ours that joins in (default: none)")
 	flags.StringVar(&o.json, "json", "", "write everything measured to this file")
 	flags.StringVar(&o.profile, "profile", "",
 		"write what our server does with its processor time in these rows, and stop")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	given := make(map[string]bool)
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if o.quick && !given["seconds"] {
-		o.seconds = 0.7
-	}
-	if !given["seed"] {
-		o.seed = rand.Uint64N(1_000_000)
+	if o.seconds == 0 {
+		if o.seconds = 2; o.quick {
+			o.seconds = 0.7
+		}
 	}
 	switch {
 	case flags.NArg() > 0:
@@ -93,8 +86,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code: 0, 1 if a floor was missed or something failed, or 2 for
-// an invalid command line.
+// run returns the exit code: 0, 1 if a floor was missed, or 2 if something failed, such as
+// the command line. Then nothing is saved.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parseOptions(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -111,27 +104,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var rep *report
 	if o.list {
-		err = writeList(stdout, chosen)
+		for _, r := range chosen {
+			fmt.Fprintf(stdout, "%-18s %s\n", r.name, r.about)
+		}
 	} else if rep, err = runAll(ctx, o, chosen, stdout, progress); rep != nil && o.profile == "" {
-		err = errors.Join(err, rep.writeText(stdout), writeFile(o.json, rep.writeJSON))
+		writeErr := rep.writeText(stdout)
+		if err = errors.Join(err, writeErr); err == nil {
+			err = rep.save(o.json)
+		}
 	}
 	if err != nil {
 		progress.Print("bench: ", err)
+		return 2
 	}
-	if err != nil || rep != nil && len(rep.misses()) > 0 {
+	if rep != nil && len(rep.misses()) > 0 {
 		return 1
 	}
 	return 0
-}
-
-// writeList writes the names and descriptions of rows.
-func writeList(w io.Writer, chosen []row) error {
-	var out strings.Builder
-	for _, r := range chosen {
-		fmt.Fprintf(&out, "%-16s %s\n", r.name, r.about)
-	}
-	_, err := io.WriteString(w, out.String())
-	return err
 }
 
 // machine describes the machine that the figures come from.
@@ -146,16 +135,4 @@ func machine() string {
 		}
 	}
 	return fmt.Sprintf("%s, %s/%s, %s", model, runtime.GOOS, runtime.GOARCH, runtime.Version())
-}
-
-// writeFile writes to a file, or does nothing if the name is empty.
-func writeFile(name string, write func(io.Writer) error) error {
-	if name == "" {
-		return nil
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }

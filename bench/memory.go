@@ -62,18 +62,18 @@ func memory(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 			h.about += ", with random members"
 		}
 		h.name = r.name + "-" + h.name
+		unit, things := "bytes a key", float64(h.keys)
+		if h.perHit {
+			unit, things = "bytes a hit", float64(h.keys*h.hits)
+		}
 		var taken [2]series
 		for i, p := range []program{ourServer, redisServer} {
 			bytes, err := b.measureKeyspace(ctx, p, h)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", h.name, p, err)
 			}
-			taken[i] = series{string(p), []float64{bytes}}
-			say("%s: %s %.1f bytes", h.name, p, bytes)
-		}
-		unit := "bytes a key"
-		if h.perHit {
-			unit = "bytes a hit"
+			taken[i] = series{string(p), []float64{bytes / things}}
+			say("%s: %s %.1f %s", h.name, p, bytes/things, unit)
 		}
 		if h.allowed > 0 {
 			h.about += "; Redis takes " + quantity(taken[1].values[0], "bytes")
@@ -85,7 +85,7 @@ func memory(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	return append(results, back), err
 }
 
-// measureKeyspace returns the bytes that a fresh server needs for a key, or a hit, of h.
+// measureKeyspace returns the bytes that a fresh server needs for h.
 func (b *bench) measureKeyspace(ctx context.Context, p program, h keyspace) (float64, error) {
 	s, err := b.start(ctx, contender{program: p})
 	if err != nil {
@@ -93,21 +93,14 @@ func (b *bench) measureKeyspace(ctx context.Context, p program, h keyspace) (flo
 	}
 	defer s.stop()
 	before, err := readProcess(s.pid)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = s.fill(ctx, h, 3600_000)
 	}
-	if err := s.fill(ctx, h, 3600_000); err != nil {
+	if err != nil {
 		return 0, err
 	}
 	after, err := stableMemory(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	things := h.keys
-	if h.perHit {
-		things *= h.hits
-	}
-	return float64(after-before.rss) / float64(things), nil
+	return float64(after - before.rss), err
 }
 
 // stableMemory waits until a server's resident memory stops falling, and returns it. Memory

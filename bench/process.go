@@ -9,9 +9,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -26,7 +26,7 @@ type serverProcess struct {
 
 	gone chan struct{} // closed when the process has ended
 	kill func(os.Signal) error
-	log  *tail
+	log  string // name of the file with what it said
 }
 
 // startServer starts a program that accepts redis-server's flags, on a free loopback
@@ -34,18 +34,13 @@ type serverProcess struct {
 // process may take the port before the server binds it.
 func startServer(
 	ctx context.Context, where placement, name, program, dir string, flags ...string,
-) (*serverProcess, error) {
-	var err error
-	for range 3 {
-		var s *serverProcess
+) (s *serverProcess, err error) {
+	for attempt := 0; attempt < 3 && ctx.Err() == nil; attempt++ {
 		if s, err = tryServer(ctx, where, name, program, dir, flags); err == nil {
 			return s, nil
 		}
-		if ctx.Err() != nil {
-			break
-		}
 	}
-	return nil, fmt.Errorf("start %s (%s): %w", name, program, err)
+	return nil, fmt.Errorf("start %s (%s): %w", name, program, errors.Join(err, ctx.Err()))
 }
 
 func tryServer(
@@ -59,7 +54,11 @@ func tryServer(
 	args := append(fixed, flags...)
 	cmd := where.command(program, args...)
 	cmd.Dir = dir
-	log := new(tail)
+	log, err := os.Create(filepath.Join(dir, "server-"+port+".log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
 	tie(cmd)
 	if err := cmd.Start(); err != nil {
@@ -67,7 +66,7 @@ func tryServer(
 	}
 	s := &serverProcess{
 		name: name, address: "127.0.0.1:" + port, pid: cmd.Process.Pid,
-		gone: make(chan struct{}), kill: cmd.Process.Signal, log: log,
+		gone: make(chan struct{}), kill: cmd.Process.Signal, log: log.Name(),
 	}
 	go func() {
 		_ = cmd.Wait() // any exit before stop is an error, whatever its status
@@ -105,9 +104,9 @@ func (s *serverProcess) awake(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.gone:
-			return fmt.Errorf("it ended: %s", s.log)
+			return fmt.Errorf("it ended: %s", s.said())
 		case <-deadline:
-			return fmt.Errorf("%w: %w: %s", errNoAnswer, err, s.log)
+			return fmt.Errorf("%w: %w: %s", errNoAnswer, err, s.said())
 		case <-time.After(time.Millisecond):
 		}
 	}
@@ -117,6 +116,12 @@ func (s *serverProcess) awake(ctx context.Context) error {
 	}
 	s.version = version(info)
 	return nil
+}
+
+// said returns the end of what the process has written, for error messages.
+func (s *serverProcess) said() []byte {
+	text, _ := os.ReadFile(s.log)
+	return bytes.TrimSpace(text[max(0, len(text)-2000):])
 }
 
 // version finds the program's version in INFO. A line of its own takes precedence over
@@ -222,31 +227,4 @@ func (s *serverProcess) stop() {
 	}
 	_ = s.kill(os.Kill)
 	<-s.gone
-}
-
-// A tail keeps the end of what is written to it, for error messages. It is safe
-// for concurrent use.
-type tail struct {
-	mu  sync.Mutex // protects buf
-	buf []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	const most = 2000
-	t.buf = append(t.buf, p...)
-	if excess := len(t.buf) - most; excess > 0 {
-		t.buf = append(t.buf[:0], t.buf[excess:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if text := bytes.TrimSpace(t.buf); len(text) > 0 {
-		return string(text)
-	}
-	return "it said nothing"
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -53,28 +52,23 @@ func (b *bench) profile(ctx context.Context, r row, i int) (out string, err erro
 	}
 	defer server.stop()
 	s := &side{serverProcess: server, flow: c.flow, decides: r.decidesOn(c), fill: r.fillOf(i)}
-	var files []string
-	m := &measurement{
-		row: r, where: b.where, length: b.length,
-		begin: func() error { return server.kill(syscall.SIGUSR1) },
-		end: func() error {
-			name := base + "." + strconv.Itoa(len(files))
-			files = append(files, name)
-			if err := server.kill(syscall.SIGUSR2); err != nil {
-				return err
-			}
-			return appears(ctx, name)
-		},
-	}
+	m := &measurement{row: r, where: b.where, length: b.length}
 	if _, err := m.prepare(ctx, s, false); err != nil {
 		return "", err
 	}
-	for range b.rounds {
+	if err := server.kill(syscall.SIGUSR1); err != nil {
+		return "", err
+	}
+	for range b.rounds { // warming and filling are also in the profile
 		taken, err := m.turn(ctx, s, []*side{s})
 		if err != nil {
 			return "", err
 		}
 		s.rounds = append(s.rounds, taken)
+	}
+	file := base + ".0"
+	if err := errors.Join(server.kill(syscall.SIGUSR2), appears(ctx, file)); err != nil {
+		return "", err
 	}
 	of := summarize(s.rounds)
 	out = fmt.Sprintf("%s, %s: %s; %.2f us of processor time a call\n", r.name, server.name, r.about,
@@ -83,34 +77,25 @@ func (b *bench) profile(ctx context.Context, r row, i int) (out string, err erro
 		out += fmt.Sprintf("others took %.0f%% of a core\n", 100*of.Disturbed)
 	}
 	for _, granularity := range []string{"files", "functions"} {
-		args := append([]string{
-			"tool", "pprof", "-top", "-nodecount", "30", "-granularity", granularity, b.programs[ourServer],
-		}, files...)
-		table, err := exec.CommandContext(ctx, "go", args...).Output()
+		table, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount", "30",
+			"-granularity", granularity, b.programs[ourServer], file).Output()
 		if err != nil {
 			return "", fmt.Errorf("go tool pprof: %w", err)
 		}
 		out += "\n" + string(table)
 	}
-	for _, name := range files {
-		err = errors.Join(err, os.Remove(name))
-	}
-	return out, err
+	return out, os.Remove(file)
 }
 
 // appears waits for a file.
 func appears(ctx context.Context, name string) error {
-	deadline := time.After(ioTimeout)
-	for {
+	for begin := time.Now(); time.Since(begin) < ioTimeout; {
 		if _, err := os.Stat(name); err == nil || !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-deadline:
-			return fmt.Errorf("%w: no profile; was the program built with -tags %s?", errNoAnswer, profileTag)
-		case <-time.After(time.Millisecond):
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return err
 		}
 	}
+	return fmt.Errorf("%w: no profile; was the program built with -tags %s?", errNoAnswer, profileTag)
 }

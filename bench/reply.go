@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -137,8 +138,8 @@ func (c *checker) check(got []byte) error {
 		}
 		return nil
 	}
-	value, ok := decimal(got)
-	if !ok || want.rest != integer && value < 0 {
+	value, err := strconv.ParseInt(string(got), 10, 64)
+	if err != nil || want.rest != integer && value < 0 {
 		return c.unexpected(whole)
 	}
 	c.judge(want.rest, value)
@@ -172,27 +173,6 @@ func (c *checker) unexpected(got []byte) error {
 			nothing: "", integer: "<integer>", verdict: "<integer>", below: "<integer>",
 			within: "<integer>", orZero: " or :0",
 		}[want.rest])
-}
-
-// decimal parses an integer of at most 18 digits, which suffices for the rows' replies.
-func decimal(b []byte) (value int64, ok bool) {
-	negative := len(b) > 0 && b[0] == '-'
-	if negative {
-		b = b[1:]
-	}
-	if len(b) == 0 || len(b) > 18 {
-		return 0, false
-	}
-	for _, digit := range b {
-		if digit < '0' || digit > '9' {
-			return 0, false
-		}
-		value = value*10 + int64(digit-'0')
-	}
-	if negative {
-		value = -value
-	}
-	return value, true
 }
 
 // head returns the beginning of b for an error message.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,6 @@ type report struct {
 	Commit    string             `json:"commit,omitempty"` // that ours was built from
 	Rounds    int                `json:"rounds"`
 	Seconds   float64            `json:"seconds"`
-	Seed      uint64             `json:"seed"` // of the order of rounds
 	Rows      []result           `json:"rows"`
 }
 
@@ -67,18 +67,8 @@ type figure struct {
 
 // A summary has a server's medians and its rounds.
 type summary struct {
-	PerSecond  float64       `json:"flows_per_second"`
-	P50        time.Duration `json:"p50_ns"`
-	P99        time.Duration `json:"p99_ns"`
-	P999       time.Duration `json:"p999_ns"`
-	CPUPerMega float64       `json:"server_cpu_seconds_per_million"`
-	RSS        int64         `json:"rss_bytes"`
-	ServerBusy float64       `json:"server_busy"`
-	ClientBusy float64       `json:"client_busy"`
-	IdleBusy   float64       `json:"idle_servers_busy"`
-	Disturbed  float64       `json:"disturbed"`
-	Stolen     float64       `json:"stolen"`
-	Rounds     []round       `json:"rounds"`
+	round
+	Rounds []round `json:"rounds"`
 }
 
 // A series has what one side of a comparison reached, round by round.
@@ -102,21 +92,24 @@ func bound(value float64, rounds int) series {
 }
 
 func summarize(rounds []round) summary {
-	of := func(get func(round) float64) float64 { return median(seriesOf("", rounds, get).values) }
-	return summary{
-		PerSecond:  of(round.perSecond),
-		P50:        time.Duration(of(func(r round) float64 { return float64(r.P50) })),
-		P99:        time.Duration(of(func(r round) float64 { return float64(r.P99) })),
-		P999:       time.Duration(of(func(r round) float64 { return float64(r.P999) })),
-		CPUPerMega: of(round.cpu),
-		RSS:        int64(of(func(r round) float64 { return float64(r.RSS) })),
-		ServerBusy: of(func(r round) float64 { return r.ServerBusy }),
-		ClientBusy: of(func(r round) float64 { return r.ClientBusy }),
-		IdleBusy:   of(func(r round) float64 { return r.IdleBusy }),
-		Disturbed:  of(func(r round) float64 { return r.Disturbed }),
-		Stolen:     of(func(r round) float64 { return r.Stolen }),
-		Rounds:     rounds,
-	}
+	return summary{Rounds: rounds, round: round{
+		PerSecond:  medianOf(rounds, round.perSecond),
+		P50:        medianOf(rounds, func(r round) time.Duration { return r.P50 }),
+		P99:        medianOf(rounds, func(r round) time.Duration { return r.P99 }),
+		P999:       medianOf(rounds, func(r round) time.Duration { return r.P999 }),
+		CPUPerMega: medianOf(rounds, round.cpu),
+		RSS:        medianOf(rounds, func(r round) int64 { return r.RSS }),
+		ServerBusy: medianOf(rounds, func(r round) float64 { return r.ServerBusy }),
+		ClientBusy: medianOf(rounds, func(r round) float64 { return r.ClientBusy }),
+		IdleBusy:   medianOf(rounds, func(r round) float64 { return r.IdleBusy }),
+		Disturbed:  medianOf(rounds, func(r round) float64 { return r.Disturbed }),
+		Stolen:     medianOf(rounds, func(r round) float64 { return r.Stolen }),
+	}}
+}
+
+// medianOf returns the median of a figure of each round.
+func medianOf[T ~int64 | ~float64](rounds []round, get func(round) T) T {
+	return T(median(seriesOf("", rounds, func(r round) float64 { return float64(get(r)) }).values))
 }
 
 func (r round) perSecond() float64 { return r.PerSecond }
@@ -218,8 +211,7 @@ func (rep *report) misses() []string {
 }
 
 var columns = []string{
-	"row", "ratio", "min-max", "floor", "ours", "other", "throughput", "min-max", "ours", "other",
-	"p50", "p99", "p99.9", "RSS MB",
+	"row", "ratio", "min-max", "floor", "ours", "other", "throughput", "ours", "other", "p50", "p99", "p99.9",
 }
 
 // cells returns a result in the order of columns; a pair is ours / the other.
@@ -231,34 +223,29 @@ func (res *result) cells() []string {
 			floor += " MISSED"
 		}
 	}
-	compared := func(r ratio) []string {
-		return []string{fmt.Sprintf("%.2f", r.OfMedians), fmt.Sprintf("%.2f-%.2f", r.Min, r.Max)}
+	r := res.judged()
+	ours, other := res.figures()
+	cells := []string{
+		res.Name, fmt.Sprintf("%.2f", r.OfMedians), fmt.Sprintf("%.2f-%.2f", r.Min, r.Max), floor, ours,
+		res.Reference.Name + " " + other,
 	}
-	cells := append(append([]string{res.Name}, compared(res.judged())...), floor)
-	pair := func(ours, other float64, unit string) []string {
-		return []string{quantity(ours, unit), res.Reference.Name + " " + quantity(other, unit)}
-	}
-	values := pair(res.Ours.Value, res.Reference.Value, res.Unit)
 	a, b := res.Ours.Load, res.Reference.Load
-	if res.CPURatio != nil {
-		cells = append(cells, pair(a.CPUPerMega, b.CPUPerMega, "us")...)
-		cells = append(cells, compared(res.Ratio)...)
-		cells = append(cells, values...)
-	} else {
-		cells = append(append(cells, values...), "", "", "", "")
-	}
 	if a == nil || b == nil {
-		return append(cells, "", "", "", "")
+		return cells
 	}
 	micros := func(a, b time.Duration) string {
 		return fmt.Sprintf("%.0f / %.0f us", float64(a)/1e3, float64(b)/1e3)
 	}
-	return append(cells,
-		micros(a.P50, b.P50),
-		micros(a.P99, b.P99),
-		micros(a.P999, b.P999),
-		fmt.Sprintf("%.0f / %.0f", float64(a.RSS)/1e6, float64(b.RSS)/1e6),
-	)
+	return append(cells, fmt.Sprintf("%.2f", res.Ratio.OfMedians), quantity(a.PerSecond, "/s"),
+		quantity(b.PerSecond, "/s"), micros(a.P50, b.P50), micros(a.P99, b.P99), micros(a.P999, b.P999))
+}
+
+// figures returns those of ours and of the reference: processor time a call if it was measured.
+func (res *result) figures() (ours, reference string) {
+	if res.CPURatio != nil {
+		return quantity(res.Ours.Load.CPUPerMega, "us"), quantity(res.Reference.Load.CPUPerMega, "us")
+	}
+	return quantity(res.Ours.Value, res.Unit), quantity(res.Reference.Value, res.Unit)
 }
 
 // quantity formats a figure with its unit: 76.1k/s, 0.217 ms.
@@ -275,12 +262,12 @@ func quantity(value float64, unit string) string {
 // about returns the text above and below the table.
 func (rep *report) about() (above, below []string) {
 	above = []string{
-		fmt.Sprintf("%s; %s.", rep.Machine, rep.Placement),
+		fmt.Sprintf("%s, %s; %s.", rep.Started.Format("2 January 2006"), rep.Machine, rep.Placement),
 		rep.versions() + ".",
-		fmt.Sprintf("Medians of %d rounds of %g s, all from this run, servers in shuffled order (seed %d). "+
+		fmt.Sprintf("Medians of %d rounds of %g s, all from this run, servers in shuffled order. "+
 			"A ratio above 1 is in our favour: of processor time a call (us) in closed loops, "+
 			"with throughput beside, else of the figures; min-max over pairs of rounds.",
-			rep.Rounds, rep.Seconds, rep.Seed),
+			rep.Rounds, rep.Seconds),
 	}
 	for _, r := range rep.Rows {
 		for _, w := range r.Warnings {
@@ -295,17 +282,17 @@ func (rep *report) about() (above, below []string) {
 
 // versions returns the programs, their versions, and the commit of ours.
 func (rep *report) versions() string {
-	ours := "ours: " + cmp.Or(rep.Versions[ourServer], "version not recorded")
+	ours := "zlimit " + cmp.Or(rep.Versions[ourServer], "of a version that was not recorded")
 	if rep.Commit != "" {
 		ours += " (" + rep.Commit + ")"
 	}
 	out := []string{ours}
 	for _, p := range []program{redisServer, redis8Server, valkeyServer, oldServer} {
 		if v, ok := rep.Versions[p]; ok {
-			out = append(out, fmt.Sprintf("%s: %s", p, v))
+			out = append(out, fmt.Sprintf("%s %s", p, v))
 		}
 	}
-	return strings.Join(out, "; ")
+	return strings.Join(out, ", ")
 }
 
 // writeText writes the table for a terminal.
@@ -342,8 +329,11 @@ func aligned(table [][]string) string {
 	return out.String()
 }
 
-func (rep *report) writeJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(rep)
+// save writes the report to a file, unless the name is empty.
+func (rep *report) save(name string) error {
+	text, err := json.MarshalIndent(rep, "", "  ")
+	if err != nil || name == "" {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o644)
 }

@@ -29,7 +29,6 @@ type contender struct {
 	flow    flow
 	plain   bool // the flow makes no decision, unlike the row's others
 	replica bool // a sink follows the server
-	spread  bool // the server may use the client's core, too
 	joins   bool // it is not in the row, and has no floor
 	// suffix, if not empty, distinguishes the comparison with this contender in the
 	// report. It then has a target of its own.
@@ -84,10 +83,10 @@ type row struct {
 	quick             bool // included in --quick
 	byName            bool // not included in a run without --row
 
-	// span, if not 0, replaces the length of a round: each of parts stretches has so many
-	// requests a key, after fillTimes of fill. Then a key holds fillTimes+span/2 hits on
-	// average, on whichever server.
-	span, parts int
+	// span, if not 0, replaces the length of a round: it has so many requests a key, after
+	// fillTimes of fill. Then a key holds fillTimes+span/2 hits on average, on whichever
+	// server. Since such rounds are short, there are more of them: times as many.
+	span, times int
 	// keep fills the keys once, before the first round.
 	keep bool
 	// idle is how many other connections are open.
@@ -102,17 +101,6 @@ func (r *row) fillOf(side int) flow {
 	return r.fill[min(side, len(r.fill)-1)]
 }
 
-// target returns the floor that applies to a run.
-func (r *row) target(quick bool) float64 {
-	switch {
-	case !quick:
-		return r.floor
-	case r.quickFloor > 0:
-		return r.quickFloor
-	}
-	return r.floor / 2
-}
-
 // targetOf returns the floor of the comparison with a contender.
 func (r *row) targetOf(c contender, quick bool) float64 {
 	switch {
@@ -120,13 +108,12 @@ func (r *row) targetOf(c contender, quick bool) float64 {
 		return 0
 	case c.suffix != "":
 		return c.floor
+	case quick && r.quickFloor > 0:
+		return r.quickFloor
+	case quick:
+		return r.floor / 2
 	}
-	return r.target(quick)
-}
-
-// spread reports whether one of the servers may use the client's core.
-func (r *row) spread() bool {
-	return slices.ContainsFunc(r.sides, func(c contender) bool { return c.spread })
+	return r.floor
 }
 
 // decidesOn reports whether the flow of a contender makes decisions.

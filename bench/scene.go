@@ -33,20 +33,16 @@ type versus struct {
 
 // A stage is what the scenes of a row have in common.
 type stage struct {
-	// load is that of each scene, without address and, if it has none, the flow of the side. Its pipeline
-	// is 1. If it has no duration, that is the bench's, divided by shorter if that is not 0; then there are
-	// more rounds.
+	// load is that of each scene, without address and flow. Its pipeline is 1. If it has no duration, that is
+	// the bench's, divided by shorter if that is not 0; then there are more rounds.
 	load    load
 	keys    uint64
 	shorter int
-	most    int // rounds; 0: as many as the bench has
-	// setup, if not nil, prepares the server of a side once. check, if not nil, looks at each round.
+	// setup, if not nil, prepares the server of a side once.
 	setup  func(ctx context.Context, s *serverProcess, side int) error
-	check  func(t *tally) error
 	scenes []scene
-	// figure returns what is compared, in unit.
+	// figure returns what is compared, in milliseconds.
 	figure func(t *tally) float64
-	unit   string
 	// The first result has the row's floor. If timed is set, another one compares the times that the endings
 	// of the first scenes of either server returned.
 	versus    []versus
@@ -59,17 +55,12 @@ func quantile(q float64) func(t *tally) float64 {
 	return func(t *tally) float64 { return ms(t.latency.quantile(q)) }
 }
 
-func perSecond(t *tally) float64 { return float64(t.flows) / t.elapsed.Seconds() }
-
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
 // loadOn returns the load of a round.
 func (st stage) loadOn(b *bench, s *serverProcess, f flow) *load {
 	l := st.load
-	l.address, l.pipeline = s.address, 1
-	if l.flow == nil {
-		l.flow = f
-	}
+	l.address, l.flow, l.pipeline = s.address, f, 1
 	l.keys, l.connections = uniform(cmp.Or(st.keys, 10_000), 0), cmp.Or(l.connections, 50)
 	l.quota = cmp.Or(l.quota, generous)
 	l.duration = cmp.Or(l.duration, b.length/time.Duration(max(st.shorter, 1)))
@@ -85,23 +76,19 @@ func (st stage) measure(ctx context.Context, b *bench, r row, say say) ([]result
 			return nil, err
 		}
 		defer s.stop()
-		if _, err := s.ask("SCRIPT", "LOAD", script); err != nil {
-			return nil, err
+		err = s.command(shaOf(script), "SCRIPT", "LOAD", script)
+		if err == nil && st.setup != nil {
+			err = st.setup(ctx, s, i)
 		}
-		if st.setup != nil {
-			if err := st.setup(ctx, s, i); err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
-			}
+		if err == nil {
+			_, err = st.loadOn(b, s, c.flow).run(ctx) // warm up
 		}
-		if _, err := st.loadOn(b, s, c.flow).run(ctx); err != nil { // warm up
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 		servers[i] = s
 	}
 	rounds := b.rounds * max(st.shorter, 1)
-	if st.most > 0 {
-		rounds = min(rounds, st.most)
-	}
 	figures, took := make([][]float64, len(st.scenes)), make([][]float64, len(st.scenes))
 	var loads []*tally
 	for n := range rounds {
@@ -115,7 +102,7 @@ func (st stage) measure(ctx context.Context, b *bench, r row, say say) ([]result
 		}
 		text := fmt.Sprintf("round %d of %d:", n+1, rounds)
 		for i, sc := range st.scenes {
-			text += fmt.Sprintf(" %s %s;", sc.name, quantity(figures[i][n], st.unit))
+			text += fmt.Sprintf(" %s %s;", sc.name, quantity(figures[i][n], "ms"))
 		}
 		say("%s", text[:len(text)-1])
 	}
@@ -141,20 +128,11 @@ func (st stage) play(
 		took, endErr = end()
 		err = cmp.Or(err, endErr)
 	}
-	if err == nil && st.check != nil {
-		err = st.check(t)
-	}
 	return t, took, err
 }
 
 func (st stage) results(b *bench, r row, figures, took [][]float64, loads []*tally) (results []result) {
 	of := func(values [][]float64, i int) series { return series{st.scenes[i].name, values[i]} }
-	floorOf := func(floor float64) float64 {
-		if b.quick {
-			floor /= 2
-		}
-		return floor
-	}
 	for i, v := range st.versus {
 		other := of(figures, v.than)
 		if v.bound > 0 {
@@ -163,7 +141,7 @@ func (st stage) results(b *bench, r row, figures, took [][]float64, loads []*tal
 		if i == 0 {
 			v.floor = r.floor
 		}
-		res := weigh(r.name+v.suffix, r.about, st.unit, floorOf(v.floor), of(figures, v.ours), other)
+		res := weigh(r.name+v.suffix, r.about, "ms", b.floor(v.floor), of(figures, v.ours), other)
 		if i == 0 {
 			res.warnAway(loads)
 		}
@@ -171,7 +149,7 @@ func (st stage) results(b *bench, r row, figures, took [][]float64, loads []*tal
 	}
 	if st.timed {
 		theirs := slices.IndexFunc(st.scenes, func(sc scene) bool { return sc.server == 1 })
-		results = append(results, weigh(r.name+"-took", "seconds of "+r.about, "s", floorOf(st.tookFloor),
+		results = append(results, weigh(r.name+"-took", "seconds of "+r.about, "s", b.floor(st.tookFloor),
 			of(took, 0), of(took, theirs)))
 	}
 	return results

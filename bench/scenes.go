@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +36,7 @@ func sceneRows() []row {
 				"in one second, against quiet",
 			floor: 0.5, sides: []contender{ours},
 		}, stage{
-			load: load{perSecond: 20_000, duration: 6 * time.Second}, most: 3, figure: quantile(0.99),
+			load: load{perSecond: 20_000, duration: 6 * time.Second}, figure: quantile(0.99),
 			scenes: []scene{{name: "storm", begin: expireMany}, {name: "quiet"}},
 		}),
 		scened(row{
@@ -50,8 +49,6 @@ func sceneRows() []row {
 				"against quiet",
 			floor: 1 / 1.5, byName: true, sides: against(rlAllow, evalsha),
 		}, meanwhile(saving, 0.5)),
-		windowRow("allow", "RL.ALLOW, denied", rlAllow, 1000),
-		windowRow("sliding", "the documents' flow, a hit leaves with each call", sliding, 1),
 	}
 	for _, ms := range []time.Duration{10, 100} {
 		list = append(list, scened(row{
@@ -80,7 +77,6 @@ func scened(r row, st stage) row {
 	if st.versus == nil {
 		st.versus = []versus{{than: 1}}
 	}
-	st.unit = cmp.Or(st.unit, "ms")
 	r.measure = st.measure
 	return r
 }
@@ -169,7 +165,7 @@ func expireMany(ctx context.Context, s *serverProcess, _ *load) (ending, error) 
 	if wait < 0 {
 		return nil, fmt.Errorf("filling took more than %s", patient)
 	}
-	return func() (time.Duration, error) { return 0, s.emptied(ctx) }, pause(ctx, wait)
+	return func() (time.Duration, error) { return 0, s.command("OK", "FLUSHALL") }, pause(ctx, wait)
 }
 
 // pause returns after a time, or when the bench is interrupted.
@@ -179,19 +175,6 @@ func pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	case <-time.After(d):
 		return nil
-	}
-}
-
-// emptied waits until a server has fewer than 100,000 keys left.
-func (s *serverProcess) emptied(ctx context.Context) error {
-	for {
-		size, err := s.ask("DBSIZE")
-		if err != nil || len(size) <= 5 {
-			return err
-		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
 	}
 }
 
@@ -263,40 +246,6 @@ func saving(_ context.Context, s *serverProcess, l *load) (ending, error) {
 		return counted, err
 	}
 	return func() (time.Duration, error) { return took, nil }, nil
-}
-
-// windowRow compares calls on a key with a million hits, a millisecond apart, with calls on one that has ten.
-// RL.ALLOW is denied, and in the documents' flow a hit leaves with each call. The limiter's own scores are
-// microseconds, the documents' milliseconds.
-func windowRow(name, about string, f flow, unitsOfMs int64) row {
-	with := func(hits int64) beginning {
-		return func(ctx context.Context, s *serverProcess, l *load) (ending, error) {
-			nowMs := time.Now().UnixMilli()
-			l.keys, l.fromMs, l.quota = &picker{only: 1}, nowMs+1, quota{limit: hits + 100, windowMs: hits}
-			if unitsOfMs > 1 {
-				l.quota = quota{limit: hits, windowMs: hits + 3_600_000}
-			}
-			_, err := s.ask("FLUSHALL")
-			return nil, errors.Join(err,
-				s.addHits(ctx, keyPrefix+"00000:0000001", int(hits), nowMs*unitsOfMs, unitsOfMs))
-		}
-	}
-	ours := contender{program: ourServer, flow: f}
-	return scened(row{
-		name: "window-" + name, about: about + ": a key with a million hits against one with ten", floor: 0.5,
-		sides: []contender{ours, ours},
-	}, stage{
-		load: load{connections: 1}, shorter: 2, figure: perSecond, unit: "/s", scenes: []scene{
-			{name: "a million", begin: with(1_000_000)},
-			{name: "ten", server: 1, begin: with(10)},
-		},
-		check: func(t *tally) error {
-			if admits := unitsOfMs == 1; admits && t.denied > 0 || !admits && t.admitted > 0 {
-				return fmt.Errorf("%w: %d admitted, %d denied", errVerdicts, t.admitted, t.denied)
-			}
-			return nil
-		},
-	})
 }
 
 // addHits fills a key with hits, gap apart, the last of them at newest. A member is its score.

@@ -58,8 +58,6 @@ type measurement struct {
 	row    row
 	where  placement
 	length time.Duration // of a round
-	// begin and end, if not nil, are called around each measured stretch.
-	begin, end func() error
 }
 
 // takeTurns runs a closed loop on each contender in turn, round by round, and compares
@@ -120,22 +118,26 @@ func (b *bench) alternate(ctx context.Context, r row, contenders []contender, sa
 		}
 		sides = append(sides, s)
 	}
-	spare := repeats{left: b.rounds}
+	rounds := b.rounds * max(r.times, 1)
+	spare := repeats{left: rounds}
 	if b.quick {
 		spare.left = 0
 	}
-	for n := range b.rounds {
+	for n := range rounds {
 		for _, i := range b.shuffle.Perm(len(sides)) {
 			s := sides[i]
 			taken, err := spare.calmest(
 				func() (round, error) { return m.turn(ctx, s, sides) },
-				func(r round) { say("%s lost %s", s.name, r.lost()) })
+				func(r round) {
+					say("%s lost %.0f%% of a core to others, at most %.0f%% to the hypervisor", s.name,
+						100*r.Disturbed, 100*r.Stolen)
+				})
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
 			s.rounds = append(s.rounds, taken)
 		}
-		text := fmt.Sprintf("round %d of %d:", n+1, b.rounds)
+		text := fmt.Sprintf("round %d of %d:", n+1, rounds)
 		for i, s := range sides {
 			text += fmt.Sprintf(" %s %s, %.2f us a call", s.name, quantity(s.rounds[n].PerSecond, "/s"),
 				s.rounds[n].CPUPerMega)
@@ -240,10 +242,10 @@ func crowded(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 		idle[i] = series{s.name, []float64{s.idleBytes / 1000}}
 	}
 	return []result{
-		conclude(r, r.target(b.quick), sides[0], sides[1]),
-		weigh(r.name+"-p99", "p99 of "+r.about, "ms", r.target(b.quick), p99[0], p99[1]),
+		conclude(r, b.floor(r.floor), sides[0], sides[1]),
+		weigh(r.name+"-p99", "p99 of "+r.about, "ms", b.floor(r.floor), p99[0], p99[1]),
 		weigh(r.name+"-memory", "resident memory of an idle connection that has sent a PING", "KB",
-			r.target(b.quick), idle[0], idle[1]),
+			b.floor(r.floor), idle[0], idle[1]),
 	}, nil
 }
 
@@ -284,28 +286,10 @@ func (m *measurement) empty(ctx context.Context, s *side) error {
 	return nil
 }
 
-// turn runs a round on one side while the other servers idle. It has several parts if
-// the row asks for a number of hits a key: each begins with the keys filled anew.
+// turn runs a round on one side while the other servers idle.
 func (m *measurement) turn(ctx context.Context, s *side, all []*side) (round, error) {
-	var whole use
-	sum := new(tally)
-	for range max(m.row.parts, 1) {
-		if err := m.part(ctx, s, all, &whole, sum); err != nil {
-			return round{}, err
-		}
-	}
-	if s.decides {
-		if err := sum.admits(); err != nil {
-			return round{}, err
-		}
-	}
-	return whole.round(sum), nil
-}
-
-// part measures one stretch of a round, and adds to what was used and tallied before.
-func (m *measurement) part(ctx context.Context, s *side, all []*side, whole *use, sum *tally) error {
 	if err := m.empty(ctx, s); err != nil {
-		return err
+		return round{}, err
 	}
 	l := m.load(s, m.keys())
 	if m.row.span == 0 { // filling warms the others
@@ -314,17 +298,12 @@ func (m *measurement) part(ctx context.Context, s *side, all []*side, whole *use
 			l.duration = firstWarm
 		}
 		if _, err := l.run(ctx); err != nil {
-			return fmt.Errorf("warm: %w", err)
-		}
-	}
-	if m.begin != nil {
-		if err := m.begin(); err != nil {
-			return err
+			return round{}, fmt.Errorf("warm: %w", err)
 		}
 	}
 	before, err := m.sample(s, all)
 	if err != nil {
-		return err
+		return round{}, err
 	}
 	l.duration, l.flows = m.length, maxFlows
 	if m.row.span > 0 {
@@ -332,21 +311,16 @@ func (m *measurement) part(ctx context.Context, s *side, all []*side, whole *use
 	}
 	t, err := l.run(ctx)
 	if err != nil {
-		return err
+		return round{}, err
 	}
 	if t.flows == 0 {
-		return fmt.Errorf("%w: not one flow in %s", errNoAnswer, m.length)
+		return round{}, fmt.Errorf("%w: not one flow in %s", errNoAnswer, m.length)
 	}
 	after, err := m.sample(s, all)
-	if err != nil {
-		return err
+	if err == nil && s.decides {
+		err = t.admits()
 	}
-	whole.add(after.since(before))
-	sum.add(t)
-	if m.end != nil {
-		return m.end()
-	}
-	return nil
+	return after.since(before).round(t), err
 }
 
 // admits checks that every flow of a round was a decision, nearly all of which admitted.
