@@ -208,17 +208,6 @@ func copying(_ context.Context, s *serverProcess, l *load) (ending, error) {
 	}, nil
 }
 
-// phase counts replies while the copy arrives.
-func (s *sink) phase(time.Duration) (phase, error) {
-	switch s.state {
-	case sinkCopying:
-		return counted, nil
-	case sinkFollowing:
-		return over, nil
-	}
-	return ignored, nil
-}
-
 // saving has the server save its keys. It is asked fifty times a second whether it is done.
 func saving(_ context.Context, s *serverProcess, l *load) (ending, error) {
 	const every = 20 * time.Millisecond
