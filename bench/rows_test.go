@@ -36,7 +36,7 @@ func TestDocumentsNameRows(t *testing.T) {
 			require.NoError(t, err)
 			for _, match := range command.FindAllStringSubmatch(string(text), -1) {
 				_, err := choose(match[1], false)
-				require.True(t, err == nil || match[1] == "interpreted-16", "%s: %v", page, err) // ADR 21: history
+				require.True(t, err == nil || match[1] == "interpreted-16", "%s: %v", page, err) // ADR 21
 				found++
 			}
 		}
