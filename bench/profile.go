@@ -76,9 +76,9 @@ func (b *bench) profile(ctx context.Context, r row, i int) (out string, err erro
 	if of.Disturbed > tolerated {
 		out += fmt.Sprintf("others took %.0f%% of a core\n", 100*of.Disturbed)
 	}
-	for _, granularity := range []string{"files", "functions"} {
-		table, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount", "30",
-			"-granularity", granularity, b.programs[ourServer], file).Output()
+	for _, by := range []string{"-files", "-functions"} {
+		table, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount", "30", by,
+			b.programs[ourServer], file).Output()
 		if err != nil {
 			return "", fmt.Errorf("go tool pprof: %w", err)
 		}
