@@ -18,7 +18,7 @@ PLATFORM = $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build test race steady fuzz lint vulncheck bench bench-quick bench-doors compat libraries difftest crash \
+.PHONY: help build test race steady fuzz lint vulncheck bench bench-quick figures bench-doors compat libraries difftest crash \
 	abuse browser sentinel cluster clusters soak record picture zones pgo tidy image release dist packages packages-test \
 	publish-check
 
@@ -68,6 +68,11 @@ bench: ## speed against redis-server, as ratios (needs redis-server)
 bench-quick: export GOFLAGS := $(GOFLAGS) -pgo=off
 bench-quick: ## the same in under a minute, with half the floors, without the profile
 	$(GO) run ./bench --quick
+
+figures: ## all rows of bench, half an hour; writes docs/performance.json, and the tables of README.md and docs/performance.md
+	-$(GO) run ./bench --row '*' --rounds 3 --json docs/performance.new # fails if a target is missed
+	mv docs/performance.new docs/performance.json
+	$(GO) test -pgo=off ./bench -run TestPages -rewrite
 
 bench-doors: ## processor time of a decision over gRPC and HTTP beside Envoy's rate limit service (needs redis-server)
 	taskset -c 1 $(GO) test -C compat/envoy -count=1 -run TestDoorCost . -door-cost 50000 -v

@@ -40,8 +40,7 @@ var mayImport = map[string][]string{
 	"metrics":              {"listener", "page", "engine", "engine/info"},
 	"listener":             {},
 	"page":                 {"engine", "engine/info", "resp"},
-	"bench":                {"bench/recorded", root, "testca"},
-	"bench/recorded":       {"words"},
+	"bench":                {root, "testca"},
 	"zlimittest":           {"server", "server/pipe", "engine/faults", root, "clock", "config"},
 	"zlimittest/miniredis": {"zlimittest", root},
 	"limiter/httplimit":    {},
@@ -185,7 +184,7 @@ var restricted = map[string][]string{
 	"github.com/sony/gobreaker":         {"upstream"},
 	"net": {
 		"server", "metrics", "page", "server/pipe", "limiter/httplimit",
-		"zlimittest", "zlimittest/miniredis", "bench", "bench/recorded", "oracle",
+		"zlimittest", "zlimittest/miniredis", "bench", "oracle",
 		"testca", "cmd/zlimit-server", "upstream", "upstream/export",
 		"doors/rls", "doors/web", "listener",
 	},

@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -20,7 +23,7 @@ type bench struct {
 	rounds   int
 	length   time.Duration // of a round
 	quick    bool
-	logBytes int64      // of the row start-log
+	profiles io.Writer  // nil: rows are measured, not profiled
 	shuffle  *rand.Rand // draws the order of the servers in each round
 }
 
@@ -28,7 +31,9 @@ type bench struct {
 type say func(format string, args ...any)
 
 // runAll runs the rows. On an error the report holds the rows before it.
-func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) (_ *report, err error) {
+func runAll(
+	ctx context.Context, o options, chosen []row, stdout io.Writer, progress *log.Logger,
+) (_ *report, err error) {
 	dir, err := os.MkdirTemp("", "zlimit-bench-")
 	if err != nil {
 		return nil, err
@@ -36,7 +41,10 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	b := &bench{
 		dir: dir, rounds: o.rounds, length: time.Duration(o.seconds * float64(time.Second)),
-		quick: o.quick, logBytes: int64(o.logMB) * 1e6, shuffle: rand.New(rand.NewPCG(o.seed, 0)),
+		quick: o.quick, shuffle: rand.New(rand.NewPCG(rand.Uint64(), 0)),
+	}
+	if o.profile != "" {
+		b.profiles = stdout
 	}
 	if b.programs, err = findPrograms(ctx, o, dir, progress); err != nil {
 		return nil, err
@@ -47,14 +55,17 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 	if err := b.where.pinSelf(); err != nil {
 		return nil, err
 	}
-	progress.Printf("%s; order of rounds: --seed %d", b.where, o.seed)
-
+	progress.Print(b.where)
 	rep := &report{
 		Started: time.Now().UTC().Truncate(time.Second), Machine: machine(), Placement: b.where.String(),
-		Rounds: o.rounds, Seconds: o.seconds, Seed: o.seed,
+		Rounds: o.rounds, Seconds: o.seconds,
 	}
 	if rep.Versions, err = b.versions(ctx); err != nil {
 		return nil, err
+	}
+	if o.ours == "" {
+		commit, _ := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
+		rep.Commit = strings.TrimSpace(string(commit)) // "" outside of a repository
 	}
 	for i, r := range chosen {
 		say := func(format string, args ...any) {
@@ -76,6 +87,14 @@ func runAll(ctx context.Context, o options, chosen []row, progress *log.Logger) 
 	return rep, nil
 }
 
+// floor returns the floor that applies to this run: half of it with --quick.
+func (b *bench) floor(floor float64) float64 {
+	if b.quick {
+		return floor / 2
+	}
+	return floor
+}
+
 // quickAttempts is how often --quick measures a row that misses its floor. Short rounds
 // on a shared machine may miss one by chance; a slower server misses it each time.
 const quickAttempts = 3
@@ -83,7 +102,9 @@ const quickAttempts = 3
 // measure runs one row.
 func (b *bench) measure(ctx context.Context, r row, say say) (results []result, err error) {
 	measure := r.measure
-	if measure == nil {
+	if b.profiles != nil {
+		return nil, b.profileRow(ctx, r)
+	} else if measure == nil {
 		measure = takeTurns
 	}
 	for attempt := 1; ; attempt++ {
@@ -95,8 +116,7 @@ func (b *bench) measure(ctx context.Context, r row, say say) (results []result, 
 	}
 }
 
-// findPrograms builds our server, unless another is named, and finds the others. Valkey
-// is optional.
+// findPrograms builds our server, unless another is named, and finds the others.
 func findPrograms(
 	ctx context.Context, o options, dir string, progress *log.Logger,
 ) (map[program]string, error) {
@@ -112,11 +132,9 @@ func findPrograms(
 		return nil, fmt.Errorf("%s is needed to compare with and was not found (Debian: apt-get install "+
 			"redis-server): %w", o.redis, err)
 	}
-	if err := find(valkeyServer, o.valkey); err != nil {
-		progress.Printf("%s was not found, so it does not join in", o.valkey)
-	}
-	if o.redis8 != "" {
-		if err := find(redis8Server, o.redis8); err != nil {
+	joined := map[program]string{valkeyServer: o.valkey, redis8Server: o.redis8, oldServer: o.old}
+	for p, name := range joined {
+		if err := find(p, name); name != "" && err != nil {
 			return nil, err
 		}
 	}
@@ -125,7 +143,11 @@ func findPrograms(
 	}
 	progress.Print("building zlimit-server")
 	found[ourServer] = filepath.Join(dir, "zlimit-server")
-	build := exec.CommandContext(ctx, "go", "build", "-o", found[ourServer], ourPackage)
+	tags := ""
+	if o.profile != "" {
+		tags = profileTag
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-tags", tags, "-o", found[ourServer], ourPackage)
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build %s: %w (run it inside the module, or name a program with --ours)\n"+
 			"%s", ourPackage, err, out)
@@ -135,10 +157,7 @@ func findPrograms(
 
 // start starts a contender's server.
 func (b *bench) start(ctx context.Context, c contender) (*serverProcess, error) {
-	name := c.name
-	if name == "" {
-		name = string(c.program)
-	}
+	name := cmp.Or(c.name, string(c.program))
 	return startServer(ctx, b.where, name, b.programs[c.program], b.dir, c.flags...)
 }
 

@@ -26,8 +26,8 @@ func TestQuickMeasuresAMissAgain(t *testing.T) {
 			asked := 0
 			r := row{name: "planted", measure: func(context.Context, *bench, row, say) ([]result, error) {
 				asked++
-				return []result{higher("planted", "", "", 1, figure{Value: c.ratios[asked-1]},
-					figure{Value: 1})}, nil
+				return []result{weigh("planted", "", "share", 1, series{"", c.ratios[asked-1 : asked]},
+					bound(1, 1))}, nil
 			}}
 			b := &bench{quick: c.quick}
 			results, err := b.measure(t.Context(), r, func(string, ...any) {})

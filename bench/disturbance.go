@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"time"
 )
@@ -42,7 +41,7 @@ func (m *measurement) sample(s *side, all []*side) (counters, error) {
 	return l, errors.Join(errs[:]...)
 }
 
-// A use is what was used between two readings, or in several such stretches.
+// A use is what was used between two readings.
 type use struct {
 	wall, server, client, idle time.Duration
 	// foreign and stolen are what others and the hypervisor took of each core.
@@ -68,21 +67,8 @@ func (l counters) since(before counters) use {
 	return u
 }
 
-// add adds a later stretch.
-func (u *use) add(v use) {
-	u.wall += v.wall
-	u.server += v.server
-	u.client += v.client
-	u.idle += v.idle
-	u.rss = v.rss
-	for i := range u.foreign {
-		u.foreign[i] += v.foreign[i]
-		u.stolen[i] += v.stolen[i]
-	}
-}
-
 // round returns the result of a round in which this was used.
-func (u *use) round(t *tally) round {
+func (u use) round(t *tally) round {
 	share := func(d time.Duration) float64 { return max(0, float64(d)/float64(u.wall)) }
 	r := round{
 		PerSecond:  float64(t.flows) / t.elapsed.Seconds(),
@@ -102,12 +88,6 @@ func (u *use) round(t *tally) round {
 		r.Disturbed = max(r.Disturbed, share(u.foreign[i])+share(u.stolen[i]))
 	}
 	return r
-}
-
-// lost describes what a round lost to others.
-func (r round) lost() string {
-	return fmt.Sprintf("%.0f%% of a core to other processes and the hypervisor (at most %.0f%% to it)",
-		100*r.Disturbed, 100*r.Stolen)
 }
 
 // repeats is how many further attempts at disturbed rounds a row has left.

@@ -2,35 +2,27 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 )
 
-// Placeholders in a flow's commands. The first four are rewritten in every request.
-// They have a fixed width, so that a batch is assembled once and only these bytes
-// change.
+// Placeholders in a flow's commands that are rewritten in every request. They have a
+// fixed width, so that a batch is assembled once and only these bytes change. Others,
+// {limit}, {window} in milliseconds, {seconds} and {cost}, are those of the row's quota.
 const (
 	keySlot = "{key}" // the key of this request, or a part of several, as in {{key}}:tokens
 	nowSlot = "{now}" // the client's instant in milliseconds
 	cutSlot = "{cut}" // that instant less the window
 	idSlot  = "{id}"  // a number that no other request of a load has
-
-	limitSlot  = "{limit}"
-	windowSlot = "{window}"  // in milliseconds
-	periodSlot = "{seconds}" // the window in seconds
-	costSlot   = "{cost}"
 )
 
 // scripts holds the sources by the placeholders of their SHA1.
 var scripts = map[string]string{
-	"{sha}":      script, // the documents'
-	"{library}":  libraryScript,
-	"{costs}":    costScript,
-	"{logs}":     logsScript,
-	"{counters}": countersScript,
-	"{take}":     takeScript,
-	"{correct}":  correctScript,
+	"{sha}":     script, // the documents'
+	"{library}": libraryScript,
+	"{costs}":   costScript,
+	"{take}":    takeScript,
+	"{correct}": correctScript,
 }
 
 // A key is "rl:", five digits of the generation, ":" and seven of the number: 16 bytes,
@@ -89,10 +81,10 @@ type batch struct {
 // assemble builds the batch of a flow at a pipeline depth.
 func assemble(f flow, pipeline int, q quota) batch {
 	replaced := []string{
-		limitSlot, strconv.FormatInt(q.limit*max(q.cost, 1), 10),
-		costSlot, strconv.FormatInt(max(q.cost, 1), 10),
-		windowSlot, strconv.FormatInt(q.windowMs, 10),
-		periodSlot, strconv.FormatInt(q.windowMs/1000, 10),
+		"{limit}", strconv.FormatInt(q.limit*max(q.cost, 1), 10),
+		"{cost}", strconv.FormatInt(max(q.cost, 1), 10),
+		"{window}", strconv.FormatInt(q.windowMs, 10),
+		"{seconds}", strconv.FormatInt(q.windowMs/1000, 10),
 	}
 	for slot, source := range scripts {
 		replaced = append(replaced, slot, shaOf(source))
@@ -193,8 +185,6 @@ type picker struct {
 	inOrder bool
 	// only, if not 0, picks a single key that no other picker uses.
 	only uint64
-	// sample, if not nil, is repeated instead: see zipf.
-	sample []uint32
 	// perGeneration is for how many requests the keys have the same generation; 0 means
 	// forever. See row.renew.
 	perGeneration int64
@@ -216,23 +206,10 @@ func (p *picker) next() (generation, number uint64) {
 		return generation, p.only
 	case p.inOrder:
 		return generation, n % p.keys
-	case p.sample != nil:
-		return generation, uint64(p.sample[n%uint64(len(p.sample))])
 	}
 	// xorshift64*, with its high half scaled to the number of keys.
 	p.state ^= p.state >> 12
 	p.state ^= p.state << 25
 	p.state ^= p.state >> 27
 	return generation, ((p.state * 0x2545f4914f6cdd1d >> 32) * p.keys) >> 32
-}
-
-// zipf picks keys with a skew as of users: key k with a probability as k^-1.1. The
-// sample is drawn once, because drawing costs more than sending.
-func zipf(keys uint64) *picker {
-	draw := rand.NewZipf(rand.New(rand.NewPCG(1, 1)), 1.1, 1, keys-1)
-	p := &picker{keys: keys, sample: make([]uint32, 1<<20)}
-	for i := range p.sample {
-		p.sample[i] = uint32(draw.Uint64())
-	}
-	return p
 }

@@ -57,33 +57,3 @@ func TestPicker(t *testing.T) {
 	}
 	require.Equal(t, [4]int{25_000, 25_000, 25_000, 25_000}, generations)
 }
-
-func TestZipf(t *testing.T) {
-	const draws = 200_000
-	p, again := zipf(10_000), zipf(10_000)
-	var first, tail int
-	for range draws {
-		_, number := p.next()
-		_, n := again.next()
-		require.Equal(t, number, n, "both servers get the same keys")
-		require.Less(t, number, uint64(10_000))
-		if number == 0 {
-			first++
-		} else if number >= 1000 {
-			tail++
-		}
-	}
-	require.Greater(t, first, draws/10, "the first key is asked for all the time")
-	require.Greater(t, tail, draws/100, "and the others now and then")
-}
-
-func TestFillDoesNotAllocate(t *testing.T) {
-	b := assemble(rlAllow, 16, perMinute)
-	keys, at := uniform(10_000, 0), new(instant)
-	now := int64(1_700_000_000_000)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
-		now++
-		at.set(now, perMinute.windowMs)
-		b.fill(keys, at)
-	}))
-}

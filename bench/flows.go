@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	_ "embed" // library.lua
 	"encoding/hex"
+	"slices"
 )
 
 // script is the limiter of the documents as one atomic step: drop what has left the
@@ -33,42 +34,18 @@ func shaOf(source string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func scriptSHA() string { return shaOf(script) }
-
 // The flows. Replies are those of RESP2.
 var (
-	ping = flow{{[]string{"PING"}, []line{{"+PONG", nothing}}}}
+	ping = one("PING", "+PONG")
 
 	// [allowed, limit, remaining, retry_after_ms, reset_after_ms]
-	rlAllow = flow{{
-		[]string{"RL.ALLOW {key} {limit} {window}"},
-		[]line{
-			{"*5", nothing},
-			{":", verdict},
-			{":", integer},
-			{":", integer},
-			{":", integer},
-			{":", integer},
-		},
-	}}
-
+	rlAllow = one("RL.ALLOW {key} {limit} {window}", decisionReply)
 	// The same with a cost; see terms.go.
-	allowCost = flow{{[]string{"RL.ALLOW {key} {limit} {window} COST {cost}"}, rlAllow[0].replies}}
+	allowCost = one("RL.ALLOW {key} {limit} {window} COST {cost}", decisionReply)
+	evalCost  = one("EVALSHA {costs} 1 {key} {now} {window} {limit} {cost}", "$1 verdict")
 
-	evalCost = flow{{
-		[]string{"EVALSHA {costs} 1 {key} {now} {window} {limit} {cost}"},
-		[]line{{"$1", nothing}, {"", verdict}},
-	}}
-
-	evalsha = flow{{
-		[]string{"EVALSHA {sha} 1 {key} {now} {window} {limit}"},
-		[]line{{"$1", nothing}, {"", verdict}},
-	}}
-
-	library = flow{{
-		[]string{"EVALSHA {library} 1 {key} {now} [{window},{limit}]"},
-		[]line{{"$1", nothing}, {"", verdict}},
-	}}
+	evalsha = one("EVALSHA {sha} 1 {key} {now} {window} {limit}", "$1 verdict")
+	library = one("EVALSHA {library} 1 {key} {now} [{window},{limit}]", "$1 verdict")
 
 	// The documents' transaction adds first and counts afterwards.
 	multi = flow{{
@@ -76,46 +53,27 @@ var (
 			"MULTI", "ZADD {key} {now} {now}", "ZREMRANGEBYSCORE {key} 0 {cut}", "ZCARD {key}",
 			"EXPIRE {key} {seconds}", "EXEC",
 		},
-		[]line{
-			{"+OK", nothing},
-			{"+QUEUED", nothing},
-			{"+QUEUED", nothing},
-			{"+QUEUED", nothing},
-			{"+QUEUED", nothing},
-			{"*4", nothing},
-			{":", integer},
-			{":", integer},
-			{":", within},
-			{":1", nothing},
-		},
+		expect("+OK +QUEUED +QUEUED +QUEUED +QUEUED *4 :integer :integer :within :1"),
 	}}
 
 	// Four round trips, as a client without pipeline or script makes them. It adds even
 	// if the count forbids it, which never happens in a row that admits.
-	fourCommands = flow{
-		{[]string{"ZREMRANGEBYSCORE {key} 0 {cut}"}, []line{{":", integer}}},
-		{[]string{"ZCARD {key}"}, []line{{":", below}}},
-		{[]string{"ZADD {key} {now} {now}"}, []line{{":", integer}}},
-		{[]string{"EXPIRE {key} {seconds}"}, []line{{":1", nothing}}},
-	}
+	fourCommands = slices.Concat(one("ZREMRANGEBYSCORE {key} 0 {cut}", ":integer"),
+		one("ZCARD {key}", ":below"), zadd, one("EXPIRE {key} {seconds}", ":1"))
 
-	// The documents' flow in one write, on a window of constant size.
-	sliding = flow{{
-		[]string{"ZREMRANGEBYSCORE {key} 0 {cut}", "ZADD {key} {now} {now}", "ZCARD {key}"},
-		[]line{{":", integer}, {":", integer}, {":", within}},
-	}}
-
-	zadd = flow{{[]string{"ZADD {key} {now} {now}"}, []line{{":", integer}}}}
+	zadd = one("ZADD {key} {now} {now}", ":integer")
 
 	// The counter of a fixed window: two commands in one write.
-	incr = flow{{[]string{"INCR {key}", "EXPIRE {key} {seconds}"}, []line{{":", integer}, {":1", nothing}}}}
+	incr = flow{{[]string{"INCR {key}", "EXPIRE {key} {seconds}"}, expect(":integer :1")}}
 
-	increment = flow{{[]string{"INCR {key}"}, []line{{":", integer}}}}
+	increment = one("INCR {key}", ":integer")
 
-	set = flow{{[]string{"SET {key} sixteen_bytes_ok"}, []line{{"+OK", nothing}}}}
+	set = one("SET {key} sixteen_bytes_ok", "+OK")
 
-	setGet = flow{{
-		[]string{"SET {key} sixteen_bytes_ok", "GET {key}"},
-		[]line{{"+OK", nothing}, {"$16", nothing}, {"sixteen_bytes_ok", nothing}},
-	}}
+	setGet = flow{{[]string{"SET {key} sixteen_bytes_ok", "GET {key}"}, expect("+OK $16 sixteen_bytes_ok")}}
 )
+
+const decisionReply = "*5 :verdict :integer :integer :integer :integer"
+
+// one returns the flow of one command.
+func one(command, reply string) flow { return flow{{[]string{command}, expect(reply)}} }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,7 +23,6 @@ const nodesOfCluster = 3
 // A route is a way to a decision that keys of a cluster, or of one server, make.
 type route struct {
 	name     string
-	flags    []string // of a gateway
 	flow     flow
 	keys     uint64
 	quota    quota
@@ -75,114 +75,79 @@ func overCluster(ctx context.Context, b *bench, r row, say say) ([]result, error
 	}
 	all := make([][]cost, len(ways))
 	for range rounds { // alternating, so that a busy moment is not all of one route
-		for i, way := range ways {
-			c, err := b.take(ctx, way, nodes)
+		for _, i := range b.shuffle.Perm(len(ways)) {
+			c, err := b.take(ctx, ways[i], nodes)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", way.name, err)
+				return nil, fmt.Errorf("%s: %w", ways[i].name, err)
 			}
 			all[i] = append(all[i], c)
 		}
 	}
-	var results []result
-	var first map[int]cost // by pipeline
+	results := make([]result, len(ways))
+	first := map[int][]cost{} // by pipeline
 	for i, way := range ways {
-		c := medianCost(all[i])
+		of := func(get func(c cost) float64) float64 { return median(seriesOf(way.name, all[i], get).values) }
 		say("%s: a decision takes %.2f us of the gateway, %.2f us of the nodes, %.2f us of the client, "+
-			"%.2f round trips; %s/s", way.name, c.gateway, c.nodes, c.client, c.trips, thousands(c.perSecond))
-		if first == nil {
-			first = map[int]cost{}
-		}
-		if _, ok := first[way.pipeline]; !ok {
-			first[way.pipeline] = c
-			results = append(results, lower(r.name+"-trips-"+strconv.Itoa(way.pipeline),
-				"round trips of "+r.about, "", way.floor*r.target(b.quick),
-				figure{Name: way.name, Value: c.trips}, figure{Name: "one for each", Value: 1}))
+			"%.2f round trips; %.0f/s", way.name, of(func(c cost) float64 { return c.gateway }),
+			of(func(c cost) float64 { return c.nodes }), of(func(c cost) float64 { return c.client }),
+			of(cost.roundTrips), of(func(c cost) float64 { return c.perSecond }))
+		if first[way.pipeline] == nil {
+			first[way.pipeline] = all[i]
+			name := fmt.Sprintf("%s-trips-%d", r.name, way.pipeline)
+			results[i] = weigh(name, "round trips of "+r.about, "", way.floor*b.floor(r.floor),
+				seriesOf(way.name, all[i], cost.roundTrips),
+				series{"one for each", slices.Repeat([]float64{1}, rounds)})
 			continue
 		}
-		results = append(results, way.compared(r, first[way.pipeline], c))
+		results[i] = way.compared(r, first[way.pipeline], all[i])
 	}
 	return results, nil
 }
 
+func (c cost) roundTrips() float64 { return c.trips }
+
+// servers returns the processor time that a decision takes of gateway and nodes.
+func (c cost) servers() float64 { return c.gateway + c.nodes }
+
 // compared compares what a decision costs by this route and by the first one.
-func (w route) compared(r row, first, c cost) result {
-	ours := figure{Name: "allow", Value: first.gateway + first.nodes}
-	other := figure{Name: w.name, Value: c.gateway + c.nodes}
+func (w route) compared(r row, first, costs []cost) result {
+	ours, other := seriesOf("allow", first, cost.servers), seriesOf(w.name, costs, cost.servers)
 	if w.floor > 0 { // the route saves processor time
 		ours, other = other, ours
 	}
-	return lower(r.name+"-"+w.name, "processor time of "+r.about, "us", w.floor, ours, other)
+	return weigh(r.name+"-"+w.name, "processor time of "+r.about, "us", w.floor, ours, other)
 }
 
 // startNodes starts masters that share the slots. It returns those that it has started also with an error.
 func (b *bench) startNodes(ctx context.Context) (nodes []*serverProcess, err error) {
-	firstBus := ""
-	for i := range nodesOfCluster {
-		n, bus, err := b.startNode(ctx)
+	create := []string{"--cluster", "create"}
+	for range nodesOfCluster {
+		bus, err := freePort()
 		if err != nil {
 			return nodes, err
 		}
-		nodes = append(nodes, n)
-		if i == 0 {
-			firstBus = bus
+		n, err := b.start(ctx, contender{program: redisServer, flags: []string{
+			"--cluster-enabled", "yes", "--cluster-config-file", bus + ".conf", "--cluster-port", bus,
+		}})
+		if err != nil {
+			return nodes, err
 		}
-		const slots = 16384
-		host, port, _ := strings.Cut(nodes[0].address, ":")
-		for _, command := range [][]string{
-			{"CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i + 1)},
-			{
-				"CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i * slots / nodesOfCluster),
-				strconv.Itoa((i+1)*slots/nodesOfCluster - 1),
-			},
-			{"CLUSTER", "MEET", host, port, firstBus},
-		} {
-			if i == 0 && command[1] == "MEET" {
-				continue
-			}
-			if _, err := n.ask(command...); err != nil {
-				return nodes, fmt.Errorf("%v: %w", command, err)
-			}
-		}
+		nodes, create = append(nodes, n), append(create, n.address)
 	}
-	poll := time.NewTicker(50 * time.Millisecond)
-	defer poll.Stop()
-	deadline := time.Now().Add(ioTimeout)
-	for _, n := range nodes {
-		for {
-			info, err := n.ask("CLUSTER", "INFO")
-			if err != nil {
-				return nodes, err
-			}
-			if strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:3") {
-				break
-			}
-			if time.Now().After(deadline) {
-				return nodes, fmt.Errorf("%w: the cluster is not ready: %s", errNoAnswer, info)
-			}
-			select {
-			case <-poll.C:
-			case <-ctx.Done():
-				return nodes, ctx.Err()
-			}
-		}
-	}
-	return nodes, nil
-}
-
-// startNode starts a node that knows no other. It also returns the port of the cluster's bus.
-func (b *bench) startNode(ctx context.Context) (n *serverProcess, bus string, err error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	out, err := exec.CommandContext(ctx, "redis-cli", append(create, "--cluster-yes")...).CombinedOutput()
 	if err != nil {
-		return nil, "", err
+		return nodes, fmt.Errorf("redis-cli: %w\n%s", err, out)
 	}
-	bus = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	if err := l.Close(); err != nil {
-		return nil, "", err
+	for begin := time.Now(); time.Since(begin) < ioTimeout; {
+		info, err := nodes[0].ask("CLUSTER", "INFO")
+		if err != nil || strings.Contains(info, "cluster_state:ok") {
+			return nodes, err
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return nodes, err
+		}
 	}
-	n, err = b.start(ctx, contender{program: redisServer, flags: []string{
-		"--cluster-enabled", "yes", "--cluster-config-file", "nodes-" + bus + ".conf", "--cluster-port", bus,
-	}})
-	return n, bus, err
+	return nodes, fmt.Errorf("%w: the cluster is not ready", errNoAnswer)
 }
 
 // take makes decisions for a round by a route, beginning with no keys.
@@ -190,28 +155,24 @@ func (b *bench) take(ctx context.Context, way route, nodes []*serverProcess) (co
 	var addrs []string
 	for _, n := range nodes {
 		addrs = append(addrs, n.address)
-		if _, err := n.ask("FLUSHALL"); err != nil {
-			return cost{}, err
-		}
-		if _, err := n.ask("SCRIPT", "LOAD", script); err != nil {
+		err := errors.Join(n.command("OK", "FLUSHALL"), n.command(shaOf(script), "SCRIPT", "LOAD", script))
+		if err != nil {
 			return cost{}, err
 		}
 	}
 	var front *serverProcess
 	if !way.direct {
-		flags := append([]string{"--upstream", "redis://" + strings.Join(addrs, ",")}, way.flags...)
-		if way.alone {
-			flags = nil
+		var flags []string
+		if !way.alone {
+			flags = []string{"--upstream", "redis://" + strings.Join(addrs, ",")}
 		}
 		var err error
-		if front, err = b.start(ctx, contender{
-			program: ourServer, name: way.name,
-			flags: flags,
-		}); err != nil {
+		front, err = b.start(ctx, contender{program: ourServer, name: way.name, flags: flags})
+		if err != nil {
 			return cost{}, err
 		}
 		defer front.stop()
-		if _, err := front.ask("SCRIPT", "LOAD", script); err != nil {
+		if err := front.command(shaOf(script), "SCRIPT", "LOAD", script); err != nil {
 			return cost{}, err
 		}
 	}
@@ -233,19 +194,11 @@ func (b *bench) take(ctx context.Context, way route, nodes []*serverProcess) (co
 		}
 		return t.all, t.whole, nil
 	}
-	if _, _, err := run(firstWarm); err != nil {
-		return cost{}, err
-	}
-	before, err := b.meter(front, way, nodes)
-	if err != nil {
-		return cost{}, err
-	}
+	_, _, warmErr := run(firstWarm)
+	before, beforeErr := b.meter(front, way, nodes)
 	flows, took, err := run(b.length)
-	if err != nil {
-		return cost{}, err
-	}
-	after, err := b.meter(front, way, nodes)
-	if err != nil {
+	after, afterErr := b.meter(front, way, nodes)
+	if err := errors.Join(warmErr, beforeErr, err, afterErr); err != nil {
 		return cost{}, err
 	}
 	n := float64(flows)
@@ -267,22 +220,20 @@ func (b *bench) meter(front *serverProcess, way route, nodes []*serverProcess) (
 		c.nodes += us(n.pid)
 	}
 	c.client = us(os.Getpid())
-	if front == nil {
+	if front != nil {
+		c.gateway = us(front.pid)
+	}
+	if front == nil || way.alone || err != nil {
 		return c, err
 	}
-	c.gateway = us(front.pid)
-	if way.alone {
+	info, err := front.ask("INFO", "upstream")
+	if err != nil {
 		return c, err
-	}
-	info, infoErr := front.ask("INFO", "upstream")
-	if infoErr != nil {
-		return c, errors.Join(err, infoErr)
 	}
 	_, rest, _ := strings.Cut(info, "upstream_round_trips:")
 	text, _, _ := strings.Cut(rest, "\r\n")
-	trips, parseErr := strconv.ParseFloat(text, 64)
-	c.trips = trips
-	return c, errors.Join(err, parseErr)
+	c.trips, err = strconv.ParseFloat(text, 64)
+	return c, err
 }
 
 // askNodes asks by a client for clusters, from as many goroutines as the other loads have connections.
@@ -304,7 +255,7 @@ func askNodes(
 		generation, number := keys.next()
 		return fmt.Sprintf("%s%05d:%07d", keyPrefix, generation, number)
 	}
-	sha := scriptSHA()
+	sha := shaOf(script)
 	for range 50 {
 		running.Go(func() {
 			for time.Since(begin) < length && failed.Load() == nil {
@@ -326,21 +277,4 @@ func askNodes(
 		err = *e
 	}
 	return done.Load(), took, err
-}
-
-func medianCost(all []cost) cost {
-	of := func(get func(cost) float64) float64 {
-		var values []float64
-		for _, c := range all {
-			values = append(values, get(c))
-		}
-		return median(values)
-	}
-	return cost{
-		gateway:   of(func(c cost) float64 { return c.gateway }),
-		nodes:     of(func(c cost) float64 { return c.nodes }),
-		client:    of(func(c cost) float64 { return c.client }),
-		trips:     of(func(c cost) float64 { return c.trips }),
-		perSecond: of(func(c cost) float64 { return c.perSecond }),
-	}
 }

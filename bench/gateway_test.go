@@ -8,7 +8,7 @@ import (
 
 // TestRoutesAreCompared checks which of two costs the ratio of a row is of.
 func TestRoutesAreCompared(t *testing.T) {
-	first, half := cost{gateway: 30, nodes: 20}, cost{gateway: 20, nodes: 5}
+	first, half := []cost{{gateway: 30, nodes: 20}}, []cost{{gateway: 20, nodes: 5}}
 	saves := route{name: "hot", floor: 1.9}.compared(row{name: "gateway"}, first, half)
 	require.Equal(t, "gateway-hot", saves.Name)
 	require.InDelta(t, 2, saves.Ratio.OfMedians, 0.001)

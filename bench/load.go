@@ -19,6 +19,11 @@ var (
 
 // A load describes what the client sends and when it stops. One of duration and flows
 // must be set.
+//
+// It is a closed loop, in which a connection sends its next batch when the last one is
+// answered, or paced: batches are due at a fixed rate, whatever the server does. A paced
+// batch that finds no free connection waits, and its latency counts from when it was due.
+// A closed loop would hide a server's pauses by sending less meanwhile.
 type load struct {
 	address     string
 	flow        flow
@@ -27,22 +32,30 @@ type load struct {
 	keys        *picker
 	quota       quota
 
-	duration time.Duration // no new batch after this; 0 is unlimited
-	flows    int64         // no new batch after so many flows; 0 is unlimited
+	duration  time.Duration // no new batch after this; 0 is unlimited
+	flows     int64         // no new batch after so many flows; 0 is unlimited
+	perSecond float64       // batches that are due; 0: a closed loop
 
 	// fromMs, if not 0, replaces the wall clock in the requests: the first batch has it
 	// and each further one a millisecond more. The checks use it, so that their answers
 	// do not depend on the machine's speed.
 	fromMs int64
-
+	// less is subtracted from each latency: how long the server is asked to wait.
+	less time.Duration
 	// sink, if not nil, is a replica that is read between the requests.
 	sink *sink
-	// copied ends a paced load when the sink has its copy, and counts what was answered from when the copy
-	// began.
-	copied bool
-	// job, if not nil, begins with a paced load and ends it.
-	job *job
+	// during, if not nil, is called between the requests with the time since the start.
+	during func(now time.Duration) (phase, error)
 }
+
+// A phase says what becomes of the replies to a load.
+type phase uint8
+
+const (
+	counted phase = iota
+	ignored       // they are checked, but their latencies are not recorded
+	over          // the same, and the load ends
+)
 
 // A tally is the result of a load.
 type tally struct {
@@ -71,22 +84,4 @@ func (t *tally) turned(took time.Duration) {
 		t.paused += took
 		t.longestPause = max(t.longestPause, took)
 	}
-}
-
-// add adds a later part of the same round.
-func (t *tally) add(u *tally) {
-	t.flows += u.flows
-	t.elapsed += u.elapsed
-	t.all += u.all
-	t.whole += u.whole
-	t.admitted += u.admitted
-	t.denied += u.denied
-	t.paused += u.paused
-	t.longestPause = max(t.longestPause, u.longestPause)
-	t.latency.add(&u.latency)
-}
-
-// reached reports whether a bound stops new batches.
-func (l *load) reached(elapsed time.Duration, sent int64) bool {
-	return l.duration > 0 && elapsed >= l.duration || l.flows > 0 && sent >= l.flows
 }

@@ -14,16 +14,14 @@ var errLinuxOnly = errors.New("bench runs on Linux only: it reads /proc and driv
 
 func (l *load) run(context.Context) (*tally, error) { return nil, errLinuxOnly }
 
-func (l *load) paced(context.Context, float64, func() error) (*tally, error) {
-	return nil, errLinuxOnly
-}
-
 // A sink needs Linux, too.
 type sink struct{ took time.Duration }
 
 func attach(string) (*sink, error) { return nil, errLinuxOnly }
 
 func (*sink) follow(context.Context) error { return errLinuxOnly }
+
+func (*sink) phase(time.Duration) (phase, error) { return over, errLinuxOnly }
 
 func (*sink) shut() {}
 

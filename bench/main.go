@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"runtime"
@@ -19,67 +19,53 @@ const ourPackage = "github.com/zlimit/zlimit/cmd/zlimit-server"
 
 // options holds the command line.
 type options struct {
-	names    string
-	quick    bool
-	full     bool
-	list     bool
-	rounds   int
-	seconds  float64
-	ours     string
-	redis    string
-	valkey   string
-	redis8   string
-	seed     uint64
-	json     string
-	markdown string
-	profile  string
-	logMB    int
+	names   string
+	quick   bool
+	list    bool
+	rounds  int
+	seconds float64
+	ours    string
+	redis   string
+	valkey  string
+	redis8  string
+	old     string
+	json    string
+	profile string
 }
 
-// parseOptions parses the command line. --quick changes the defaults of --rounds and
-// --seconds, not explicit values.
+// parseOptions parses the command line.
 func parseOptions(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.names, "row", "",
-		"run only these rows, separated by commas; patterns like 'allow-*' take from the matrix too")
+		"run only these rows, separated by commas, or patterns like 'allow-*'")
 	flags.BoolVar(&o.quick, "quick", false,
 		"a short list of rows, short rounds, half the floors: under a minute")
-	flags.BoolVar(&o.full, "full", false, "the whole matrix: hours")
 	flags.BoolVar(&o.list, "list", false, "print the rows and stop")
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds of each server in a row")
-	flags.Float64Var(&o.seconds, "seconds", 2, "length of a round (--quick: 0.7)")
+	flags.Float64Var(&o.seconds, "seconds", 0, "length of a round (default: 2, with --quick 0.7)")
 	flags.StringVar(&o.ours, "ours", "", "the program to measure as ours (default: build "+ourPackage+")")
 	flags.StringVar(&o.redis, "redis", "redis-server", "the program to compare with")
-	flags.StringVar(&o.valkey, "valkey", "valkey-server", "the program that joins in, where it is found")
-	flags.StringVar(&o.redis8, "redis8", "", "a newer Redis that joins in, too (default: none)")
-	flags.Uint64Var(&o.seed, "seed", 0, "of the order of rounds (default: drawn)")
+	flags.StringVar(&o.valkey, "valkey", "", "a Valkey that joins in (default: none)")
+	flags.StringVar(&o.redis8, "redis8", "", "a newer Redis that joins in (default: none)")
+	flags.StringVar(&o.old, "old", "", "an older program of ours that joins in (default: none)")
 	flags.StringVar(&o.json, "json", "", "write everything measured to this file")
-	flags.StringVar(&o.markdown, "markdown", "", "write the table to this file")
 	flags.StringVar(&o.profile, "profile", "",
-		"write what our server does with its processor time in this row, and stop")
-	flags.IntVar(&o.logMB, "log-mb", 1000, "size of the log that the row start-log starts from, in MB")
+		"write what our server does with its processor time in these rows, and stop")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	given := make(map[string]bool)
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if o.quick && !given["seconds"] {
-		o.seconds = 0.7
-	}
-	if !given["seed"] {
-		o.seed = rand.Uint64N(1_000_000)
+	if o.seconds == 0 {
+		if o.seconds = 2; o.quick {
+			o.seconds = 0.7
+		}
 	}
 	switch {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case o.quick && o.full:
-		return o, errors.New("--quick and --full exclude each other")
 	case o.rounds < 1 || o.rounds > 1000:
 		return o, errors.New("--rounds must be from 1 to 1000")
-	case o.logMB < 1:
-		return o, errors.New("--log-mb must be at least 1")
 	case !(o.seconds >= 0.05 && o.seconds <= 3600):
 		return o, errors.New("--seconds must be from 0.05 to 3600")
 	}
@@ -100,8 +86,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code: 0, 1 if a floor was missed or something failed, or 2 for
-// an invalid command line.
+// run returns the exit code: 0, 1 if a floor was missed, or 2 if something failed, such as
+// the command line. Then nothing is saved.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parseOptions(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -109,7 +95,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var chosen []row
 	if err == nil {
-		chosen, err = choose(o.names, o.quick, o.full)
+		chosen, err = choose(cmp.Or(o.profile, o.names), o.quick)
 	}
 	progress := log.New(stderr, "", 0)
 	if err != nil {
@@ -117,31 +103,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	var rep *report
-	if o.profile != "" {
-		err = profileRows(ctx, o, stdout, progress)
-	} else if o.list {
-		err = writeList(stdout, chosen)
-	} else if rep, err = runAll(ctx, o, chosen, progress); rep != nil {
-		err = errors.Join(err, rep.writeText(stdout), writeFile(o.json, rep.writeJSON),
-			writeFile(o.markdown, rep.writeMarkdown))
+	if o.list {
+		for _, r := range chosen {
+			fmt.Fprintf(stdout, "%-18s %s\n", r.name, r.about)
+		}
+	} else if rep, err = runAll(ctx, o, chosen, stdout, progress); rep != nil && o.profile == "" {
+		writeErr := rep.writeText(stdout)
+		if err = errors.Join(err, writeErr); err == nil {
+			err = rep.save(o.json)
+		}
 	}
 	if err != nil {
 		progress.Print("bench: ", err)
+		return 2
 	}
-	if err != nil || rep != nil && len(rep.misses()) > 0 {
+	if rep != nil && len(rep.misses()) > 0 {
 		return 1
 	}
 	return 0
-}
-
-// writeList writes the names and descriptions of rows.
-func writeList(w io.Writer, chosen []row) error {
-	var out strings.Builder
-	for _, r := range chosen {
-		fmt.Fprintf(&out, "%-16s %s\n", r.name, r.about)
-	}
-	_, err := io.WriteString(w, out.String())
-	return err
 }
 
 // machine describes the machine that the figures come from.
@@ -156,16 +135,4 @@ func machine() string {
 		}
 	}
 	return fmt.Sprintf("%s, %s/%s, %s", model, runtime.GOOS, runtime.GOARCH, runtime.Version())
-}
-
-// writeFile writes to a file, or does nothing if the name is empty.
-func writeFile(name string, write func(io.Writer) error) error {
-	if name == "" {
-		return nil
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }

@@ -24,70 +24,68 @@ type keyspace struct {
 // keyspaces are the memory targets. A hit's member is its score, the documents'
 // milliseconds, some milliseconds apart.
 var keyspaces = []keyspace{
+	{name: "1", about: "a key with one hit, of a million", keys: 1_000_000, hits: 1, allowed: 100, floor: 1},
+	{name: "10", about: "a key with ten hits, of a million", keys: 1_000_000, hits: 10, floor: 4},
 	{
-		name: "memory-1", about: "a key with one hit, of a million", keys: 1_000_000, hits: 1, allowed: 100,
-		floor: 1,
-	},
-	{name: "memory-10", about: "a key with ten hits, of a million", keys: 1_000_000, hits: 10, floor: 4},
-	{
-		name: "memory-100", about: "a hit, of a hundred in each of 100,000 keys", keys: 100_000, hits: 100,
+		name: "100", about: "a hit, of a hundred in each of 100,000 keys", keys: 100_000, hits: 100,
 		perHit: true, allowed: 12, floor: 1,
 	},
 	{
-		name: "memory-10k", about: "a hit, of ten thousand in each of 200 keys", keys: 200, hits: 10_000,
+		name: "10k", about: "a hit, of ten thousand in each of 200 keys", keys: 200, hits: 10_000,
 		perHit: true, allowed: 4, floor: 1,
 	},
 	{
-		name: "memory-1m", about: "a hit, of a million in each of three keys", keys: 3, hits: 1_000_000,
+		name: "1m", about: "a hit, of a million in each of three keys", keys: 3, hits: 1_000_000,
 		perHit: true, allowed: 4, floor: 1,
 	},
+	{name: "random", about: "a hit of ten in each of 200,000 keys", keys: 200_000, hits: 10},
 	{
-		name: "memory-random", about: "a hit with a random member, of ten in each of 200,000 keys",
-		keys: 200_000, hits: 10, random: true, perHit: true, floor: 1 / 0.9,
+		name: "random-100", about: "a hit of a hundred in each of 20,000 keys",
+		keys: 20_000, hits: 100,
 	},
 	{
-		name: "memory-random-100", about: "a hit with a random member, of a hundred in each of 20,000 keys",
-		keys: 20_000, hits: 100, random: true, perHit: true, floor: 1 / 0.9,
+		name: "random-1k", about: "a hit of a thousand in each of 2,000 keys",
+		keys: 2_000, hits: 1_000,
 	},
 	{
-		name: "memory-random-1k", about: "a hit with a random member, of a thousand in each of 2,000 keys",
-		keys: 2_000, hits: 1_000, random: true, perHit: true, floor: 1 / 0.9,
-	},
-	{
-		name: "memory-random-100k", about: "a hit with a random member, of 100,000 in each of 20 keys",
-		keys: 20, hits: 100_000, random: true, perHit: true, floor: 1 / 0.9,
+		name: "random-100k", about: "a hit of 100,000 in each of 20 keys",
+		keys: 20, hits: 100_000,
 	},
 }
 
 // memory fills fresh servers and reads their memory use from the kernel.
-func memory(ctx context.Context, b *bench, _ row, say say) ([]result, error) {
+func memory(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	var results []result
 	for _, h := range keyspaces {
-		var taken [2]figure
+		if h.random = strings.HasPrefix(h.name, "random"); h.random {
+			h.perHit, h.floor = true, 1/0.9
+			h.about += ", with random members"
+		}
+		h.name = r.name + "-" + h.name
+		unit, things := "bytes a key", float64(h.keys)
+		if h.perHit {
+			unit, things = "bytes a hit", float64(h.keys*h.hits)
+		}
+		var taken [2]series
 		for i, p := range []program{ourServer, redisServer} {
 			bytes, err := b.measureKeyspace(ctx, p, h)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", h.name, p, err)
 			}
-			taken[i] = figure{Name: string(p), Value: bytes}
-			say("%s: %s %.1f bytes", h.name, p, bytes)
+			taken[i] = series{string(p), []float64{bytes / things}}
+			say("%s: %s %.1f %s", h.name, p, bytes/things, unit)
 		}
-		unit := "bytes a key"
-		if h.perHit {
-			unit = "bytes a hit"
-		}
-		res := lower(h.name, h.about, unit, h.floor, taken[0], taken[1])
 		if h.allowed > 0 {
-			about := fmt.Sprintf("%s; Redis takes %s", h.about, quantity(taken[1].Value, "bytes"))
-			res = lower(h.name, about, unit, h.floor, taken[0], bound(h.allowed))
+			h.about += "; Redis takes " + quantity(taken[1].values[0], "bytes")
+			taken[1] = bound(h.allowed, 1)
 		}
-		results = append(results, res)
+		results = append(results, weigh(h.name, h.about, unit, h.floor, taken[0], taken[1]))
 	}
 	back, err := b.giveBack(ctx, say)
 	return append(results, back), err
 }
 
-// measureKeyspace returns the bytes that a fresh server needs for a key, or a hit, of h.
+// measureKeyspace returns the bytes that a fresh server needs for h.
 func (b *bench) measureKeyspace(ctx context.Context, p program, h keyspace) (float64, error) {
 	s, err := b.start(ctx, contender{program: p})
 	if err != nil {
@@ -95,21 +93,14 @@ func (b *bench) measureKeyspace(ctx context.Context, p program, h keyspace) (flo
 	}
 	defer s.stop()
 	before, err := readProcess(s.pid)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = s.fill(ctx, h, 3600_000)
 	}
-	if err := s.fill(ctx, h, 3600_000); err != nil {
+	if err != nil {
 		return 0, err
 	}
 	after, err := stableMemory(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	things := h.keys
-	if h.perHit {
-		things *= h.hits
-	}
-	return float64(after-before.rss) / float64(things), nil
+	return float64(after - before.rss), err
 }
 
 // stableMemory waits until a server's resident memory stops falling, and returns it. Memory
@@ -126,10 +117,8 @@ func stableMemory(ctx context.Context, s *serverProcess) (int64, error) {
 			quiet = 0
 		}
 		least = min(least, use.rss)
-		select {
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		case <-time.After(500 * time.Millisecond):
+		if err := pause(ctx, 500*time.Millisecond); err != nil {
+			return 0, err
 		}
 	}
 	return least, nil
@@ -190,18 +179,14 @@ func (b *bench) giveBack(ctx context.Context, say say) (result, error) {
 		if left, err = s.ask("DBSIZE"); err != nil {
 			return result{}, err
 		}
-		select {
-		case <-ctx.Done():
-			return result{}, ctx.Err()
-		case <-time.After(200 * time.Millisecond):
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return result{}, err
 		}
 	}
 	share := 0.0
 	for waited := 0; waited < 60 && share < 0.9; waited++ {
-		select {
-		case <-ctx.Done():
-			return result{}, ctx.Err()
-		case <-time.After(time.Second):
+		if err := pause(ctx, time.Second); err != nil {
+			return result{}, err
 		}
 		use, err := readProcess(s.pid)
 		if err != nil {
@@ -210,9 +195,9 @@ func (b *bench) giveBack(ctx context.Context, say say) (result, error) {
 		share = float64(full.rss-use.rss) / float64(full.rss-empty.rss)
 	}
 	say("%.0f%% is back", share*100)
-	return higher("memory-back",
+	return weigh("memory-back",
 		"of what five million hits took, back with the operating system within a minute of their expiry",
-		"share", 1, figure{Name: "ours", Value: share}, bound(0.9)), nil
+		"share", 1, series{"ours", []float64{share}}, bound(0.9, 1)), nil
 }
 
 // bulk sends n commands in batches and fails if a reply is an error. args appends the
@@ -226,6 +211,7 @@ func (s *serverProcess) bulk(ctx context.Context, n int, args func(i int, to []s
 	w, r := bufio.NewWriterSize(conn, 1<<16), bufio.NewReaderSize(conn, 1<<16)
 	const batch = 500
 	var scratch []string
+	var request []byte
 	for from := 0; from < n; from += batch {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -236,9 +222,9 @@ func (s *serverProcess) bulk(ctx context.Context, n int, args func(i int, to []s
 		to := min(from+batch, n)
 		for i := from; i < to; i++ {
 			scratch = args(i, scratch[:0])
-			fmt.Fprintf(w, "*%d\r\n", len(scratch))
-			for _, a := range scratch {
-				fmt.Fprintf(w, "$%d\r\n%s\r\n", len(a), a)
+			request = appendCommand(request[:0], scratch)
+			if _, err := w.Write(request); err != nil {
+				return err
 			}
 		}
 		if err := w.Flush(); err != nil {

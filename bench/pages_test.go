@@ -28,15 +28,6 @@ func lastRun(t *testing.T) (rep report) {
 	return rep
 }
 
-// both returns a result's figures of ours and of the reference, with the unit: processor time a call if it
-// was measured.
-func (res *result) both() (ours, reference string) {
-	if res.CPURatio != nil {
-		return quantity(res.Ours.Load.CPUPerMega, "us"), quantity(res.Reference.Load.CPUPerMega, "us")
-	}
-	return quantity(res.Ours.Value, res.Unit), quantity(res.Reference.Value, res.Unit)
-}
-
 // listTable returns the table of docs/performance.md.
 func listTable(rep report) string {
 	var table [][]string
@@ -55,13 +46,14 @@ func listTable(rep report) string {
 		if res.Missed {
 			missed = "missed"
 		}
-		ours, reference := res.both()
+		ours, reference := res.figures()
 		table = append(table, []string{
 			res.Name, fmt.Sprintf("%.2f", r.OfMedians), pairs, ours, res.Reference.Name + " " + reference,
 			throughput, floor, missed,
 		})
 	}
-	return piped([]string{
+	above, _ := rep.about()
+	return strings.Join(above, "\n") + "\n\n" + piped([]string{
 		"row", "ratio", "pairs of rounds", "ours", "other", "throughput", "floor", "",
 	}, table)
 }
@@ -78,14 +70,24 @@ func readmeTable(rep report) string {
 	} {
 		for i := range rep.Rows {
 			if res := &rep.Rows[i]; res.Name == line.row {
-				ours, reference := res.both()
+				ours, reference := res.figures()
 				table = append(table, []string{
 					line.about, ours, reference, fmt.Sprintf("%.1f", res.judged().OfMedians),
 				})
 			}
 		}
 	}
-	return piped([]string{"", "zlimit", "redis-server", "ratio"}, table)
+	above, _ := rep.about()
+	return piped([]string{strings.Join(above[:2], " "), "zlimit", "redis-server", "ratio"}, table)
+}
+
+// piped formats a table in Markdown.
+func piped(titles []string, table [][]string) string {
+	out := "| " + strings.Join(titles, " | ") + " |\n|" + strings.Repeat("---|", len(titles)) + "\n"
+	for _, cells := range table {
+		out += "| " + strings.Join(cells, " | ") + " |\n"
+	}
+	return out
 }
 
 // filled returns a page with the table between its marks.
@@ -129,4 +131,6 @@ func TestPagesFollowTheRecord(t *testing.T) {
 	}
 	require.NotEqual(t, list, listTable(rep))
 	require.NotEqual(t, readme, readmeTable(rep))
+	list, rep.Commit = listTable(rep), "other"
+	require.NotEqual(t, list, listTable(rep), "the page says which commit was measured")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -22,39 +21,18 @@ type processUse struct {
 	rss int64         // bytes
 }
 
-// parseProcessStat parses /proc/PID/stat. The second field is the program's name in
-// parentheses, which may contain parentheses and spaces, so counting starts at the last
-// closing one.
-func parseProcessStat(text []byte, pageSize int64) (processUse, error) {
-	end := bytes.LastIndexByte(text, ')')
-	if end < 0 {
-		return processUse{}, errProcStat
-	}
-	// fields[0] is field 3 of proc(5).
-	fields := strings.Fields(string(text[end+1:]))
-	const utime, stime, rss = 14 - 3, 15 - 3, 24 - 3
-	if len(fields) <= rss {
-		return processUse{}, errProcStat
-	}
-	var values [3]int64
-	for i, field := range [...]int{utime, stime, rss} {
-		v, err := strconv.ParseInt(fields[field], 10, 64)
-		if err != nil {
-			return processUse{}, fmt.Errorf("%w: %w", errProcStat, err)
-		}
-		values[i] = v
-	}
-	return processUse{cpu: time.Duration(values[0]+values[1]) * tick, rss: values[2] * pageSize}, nil
-}
-
-func readProcess(pid int) (processUse, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// readProcess reads the process' clock, which is more exact than /proc, and the pages that it has in memory.
+func readProcess(pid int) (use processUse, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
-		return processUse{}, err
+		return use, err
 	}
-	use, err := parseProcessStat(text, int64(os.Getpagesize()))
-	if precise, ok := processClock(pid); ok && err == nil {
-		use.cpu = precise
+	var size, resident int64
+	_, err = fmt.Sscan(string(text), &size, &resident)
+	use.rss = resident * int64(os.Getpagesize())
+	var ok bool
+	if use.cpu, ok = processClock(pid); !ok {
+		err = errors.Join(err, fmt.Errorf("process %d has no clock", pid))
 	}
 	return use, err
 }

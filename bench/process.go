@@ -9,9 +9,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -20,14 +20,13 @@ import (
 type serverProcess struct {
 	name     string // in the report
 	address  string
-	tlsPort  string // opened by tlsFlags.client; empty: none
 	version  string // from INFO
 	pid      int
 	answered time.Time // time of its first answer
 
 	gone chan struct{} // closed when the process has ended
 	kill func(os.Signal) error
-	log  *tail
+	log  string // name of the file with what it said
 }
 
 // startServer starts a program that accepts redis-server's flags, on a free loopback
@@ -35,48 +34,39 @@ type serverProcess struct {
 // process may take the port before the server binds it.
 func startServer(
 	ctx context.Context, where placement, name, program, dir string, flags ...string,
-) (*serverProcess, error) {
-	var err error
-	for range 3 {
-		var s *serverProcess
+) (s *serverProcess, err error) {
+	for attempt := 0; attempt < 3 && ctx.Err() == nil; attempt++ {
 		if s, err = tryServer(ctx, where, name, program, dir, flags); err == nil {
 			return s, nil
 		}
-		if ctx.Err() != nil {
-			break
-		}
 	}
-	return nil, fmt.Errorf("start %s (%s): %w", name, program, err)
+	return nil, fmt.Errorf("start %s (%s): %w", name, program, errors.Join(err, ctx.Err()))
 }
 
 func tryServer(
 	ctx context.Context, where placement, name, program, dir string, flags []string,
 ) (*serverProcess, error) {
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	address := listener.Addr().String()
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
-		return nil, err
-	}
-
-	args := append([]string{
-		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly",
-		"no",
-	}, flags...)
+	fixed := []string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"}
+	args := append(fixed, flags...)
 	cmd := where.command(program, args...)
 	cmd.Dir = dir
-	log := new(tail)
+	log, err := os.Create(filepath.Join(dir, "server-"+port+".log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
 	tie(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	s := &serverProcess{
-		name: name, address: address, pid: cmd.Process.Pid,
-		gone: make(chan struct{}), kill: cmd.Process.Signal, log: log,
+		name: name, address: "127.0.0.1:" + port, pid: cmd.Process.Pid,
+		gone: make(chan struct{}), kill: cmd.Process.Signal, log: log.Name(),
 	}
 	go func() {
 		_ = cmd.Wait() // any exit before stop is an error, whatever its status
@@ -87,6 +77,15 @@ func tryServer(
 		return nil, err
 	}
 	return s, nil
+}
+
+// freePort returns a port that nobody listens to.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), l.Close()
 }
 
 // awake waits for the first answer.
@@ -105,9 +104,9 @@ func (s *serverProcess) awake(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.gone:
-			return fmt.Errorf("it ended: %s", s.log)
+			return fmt.Errorf("it ended: %s", s.said())
 		case <-deadline:
-			return fmt.Errorf("%w: %w: %s", errNoAnswer, err, s.log)
+			return fmt.Errorf("%w: %w: %s", errNoAnswer, err, s.said())
 		case <-time.After(time.Millisecond):
 		}
 	}
@@ -117,6 +116,12 @@ func (s *serverProcess) awake(ctx context.Context) error {
 	}
 	s.version = version(info)
 	return nil
+}
+
+// said returns the end of what the process has written, for error messages.
+func (s *serverProcess) said() []byte {
+	text, _ := os.ReadFile(s.log)
+	return bytes.TrimSpace(text[max(0, len(text)-2000):])
 }
 
 // version finds the program's version in INFO. A line of its own takes precedence over
@@ -146,14 +151,31 @@ func (s *serverProcess) ask(args ...string) (string, error) {
 	if err := conn.SetDeadline(time.Now().Add(ioTimeout)); err != nil {
 		return "", err
 	}
-	request := fmt.Appendf(nil, "*%d\r\n", len(args))
-	for _, arg := range args {
-		request = fmt.Appendf(request, "$%d\r\n%s\r\n", len(arg), arg)
-	}
-	if _, err := conn.Write(request); err != nil {
+	if _, err := conn.Write(appendCommand(nil, args)); err != nil {
 		return "", err
 	}
 	return readText(bufio.NewReader(conn))
+}
+
+// command is ask for a command whose reply has to be want.
+func (s *serverProcess) command(want string, args ...string) error {
+	reply, err := s.ask(args...)
+	if err == nil && reply != want {
+		err = fmt.Errorf("answered %q, want %q", reply, want)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	return nil
+}
+
+// appendCommand appends a command as it is sent.
+func appendCommand(to []byte, args []string) []byte {
+	to = fmt.Appendf(to, "*%d\r\n", len(args))
+	for _, arg := range args {
+		to = fmt.Appendf(to, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	return to
 }
 
 // readText reads a reply: a single text, or the texts of an array separated by blanks.
@@ -205,31 +227,4 @@ func (s *serverProcess) stop() {
 	}
 	_ = s.kill(os.Kill)
 	<-s.gone
-}
-
-// A tail keeps the end of what is written to it, for error messages. It is safe
-// for concurrent use.
-type tail struct {
-	mu  sync.Mutex // protects buf
-	buf []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	const most = 2000
-	t.buf = append(t.buf, p...)
-	if excess := len(t.buf) - most; excess > 0 {
-		t.buf = append(t.buf[:0], t.buf[excess:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if text := bytes.TrimSpace(t.buf); len(text) > 0 {
-		return string(text)
-	}
-	return "it said nothing"
 }

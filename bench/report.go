@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -22,9 +24,9 @@ type report struct {
 	Machine   string             `json:"machine"`
 	Placement string             `json:"placement"`
 	Versions  map[program]string `json:"versions"`
+	Commit    string             `json:"commit,omitempty"` // that ours was built from
 	Rounds    int                `json:"rounds"`
 	Seconds   float64            `json:"seconds"`
-	Seed      uint64             `json:"seed"` // of the order of rounds
 	Rows      []result           `json:"rows"`
 }
 
@@ -39,10 +41,8 @@ type result struct {
 	// CPURatio is the reference's processor time per flow divided by ours. It excludes
 	// waiting, so other processes disturb it less, and is what a floor is compared with.
 	// It is nil if not measured, or in rounds too short for the kernel's clock.
-	CPURatio *ratio  `json:"cpu_ratio,omitempty"`
-	Floor    float64 `json:"floor,omitempty"`
-	// AtMost, if not 0, is the floor as it is put: ours at most so many times the other's.
-	AtMost    float64  `json:"at_most,omitempty"`
+	CPURatio  *ratio   `json:"cpu_ratio,omitempty"`
+	Floor     float64  `json:"floor,omitempty"`
 	Missed    bool     `json:"missed,omitempty"`
 	Ours      figure   `json:"ours"`
 	Reference figure   `json:"reference"`
@@ -67,88 +67,85 @@ type figure struct {
 
 // A summary has a server's medians and its rounds.
 type summary struct {
-	PerSecond  float64       `json:"flows_per_second"`
-	P50        time.Duration `json:"p50_ns"`
-	P99        time.Duration `json:"p99_ns"`
-	P999       time.Duration `json:"p999_ns"`
-	CPUPerMega float64       `json:"server_cpu_seconds_per_million"`
-	RSS        int64         `json:"rss_bytes"`
-	ServerBusy float64       `json:"server_busy"`
-	ClientBusy float64       `json:"client_busy"`
-	IdleBusy   float64       `json:"idle_servers_busy"`
-	Disturbed  float64       `json:"disturbed"`
-	Stolen     float64       `json:"stolen"`
-	Rounds     []round       `json:"rounds"`
+	round
+	Rounds []round `json:"rounds"`
+}
+
+// A series has what one side of a comparison reached, round by round.
+type series struct {
+	name   string
+	values []float64
+}
+
+// seriesOf returns a figure of each round.
+func seriesOf[T any](name string, rounds []T, get func(T) float64) series {
+	s := series{name: name}
+	for _, r := range rounds {
+		s.values = append(s.values, get(r))
+	}
+	return s
+}
+
+// bound returns the series that an absolute target is compared with.
+func bound(value float64, rounds int) series {
+	return series{"bound", slices.Repeat([]float64{value}, rounds)}
 }
 
 func summarize(rounds []round) summary {
-	of := func(get func(round) float64) float64 {
-		var values []float64
-		for _, r := range rounds {
-			values = append(values, get(r))
-		}
-		return median(values)
-	}
-	return summary{
-		PerSecond:  of(func(r round) float64 { return r.PerSecond }),
-		P50:        time.Duration(of(func(r round) float64 { return float64(r.P50) })),
-		P99:        time.Duration(of(func(r round) float64 { return float64(r.P99) })),
-		P999:       time.Duration(of(func(r round) float64 { return float64(r.P999) })),
-		CPUPerMega: of(func(r round) float64 { return r.CPUPerMega }),
-		RSS:        int64(of(func(r round) float64 { return float64(r.RSS) })),
-		ServerBusy: of(func(r round) float64 { return r.ServerBusy }),
-		ClientBusy: of(func(r round) float64 { return r.ClientBusy }),
-		IdleBusy:   of(func(r round) float64 { return r.IdleBusy }),
-		Disturbed:  of(func(r round) float64 { return r.Disturbed }),
-		Stolen:     of(func(r round) float64 { return r.Stolen }),
-		Rounds:     rounds,
-	}
+	return summary{Rounds: rounds, round: round{
+		PerSecond:  medianOf(rounds, round.perSecond),
+		P50:        medianOf(rounds, func(r round) time.Duration { return r.P50 }),
+		P99:        medianOf(rounds, func(r round) time.Duration { return r.P99 }),
+		P999:       medianOf(rounds, func(r round) time.Duration { return r.P999 }),
+		CPUPerMega: medianOf(rounds, round.cpu),
+		RSS:        medianOf(rounds, func(r round) int64 { return r.RSS }),
+		ServerBusy: medianOf(rounds, func(r round) float64 { return r.ServerBusy }),
+		ClientBusy: medianOf(rounds, func(r round) float64 { return r.ClientBusy }),
+		IdleBusy:   medianOf(rounds, func(r round) float64 { return r.IdleBusy }),
+		Disturbed:  medianOf(rounds, func(r round) float64 { return r.Disturbed }),
+		Stolen:     medianOf(rounds, func(r round) float64 { return r.Stolen }),
+	}}
 }
 
-// conclude returns the result of a closed loop's rounds on two sides.
-func conclude(r row, to target, ours, other *side) result {
-	of := func(rounds []round, get func(round) float64) (values []float64) {
-		for _, r := range rounds {
-			values = append(values, get(r))
-		}
-		return values
-	}
-	perSecond := func(r round) float64 { return r.PerSecond }
-	cpu := func(r round) float64 { return r.CPUPerMega }
-	a, b := summarize(ours.rounds), summarize(other.rounds)
+// medianOf returns the median of a figure of each round.
+func medianOf[T ~int64 | ~float64](rounds []round, get func(round) T) T {
+	return T(median(seriesOf("", rounds, func(r round) float64 { return float64(get(r)) }).values))
+}
+
+func (r round) perSecond() float64 { return r.PerSecond }
+
+func (r round) cpu() float64 { return r.CPUPerMega }
+
+// weigh returns the result of two series. The lower is better, except of rates and shares.
+func weigh(name, about, unit string, floor float64, ours, other series) result {
 	res := result{
-		Name: r.name + other.suffix, About: fmt.Sprintf("%s; pipeline %d, %d connections, %d keys", r.about,
-			r.pipeline, r.connections, r.keys),
-		Unit: "/s", Ratio: compare(of(ours.rounds, perSecond), of(other.rounds, perSecond)),
-		Floor: to.floor, AtMost: to.atMost,
-		Ours:      figure{Name: ours.name, Value: a.PerSecond, Load: &a},
-		Reference: figure{Name: other.name, Value: b.PerSecond, Load: &b},
+		Name: name, About: about, Unit: unit, Floor: floor, Ratio: compare(other.values, ours.values),
+		Ours:      figure{Name: ours.name, Value: median(ours.values)},
+		Reference: figure{Name: other.name, Value: median(other.values)},
 	}
-	if used := of(ours.rounds, cpu); slices.Min(used) > 0 {
-		ratio := compare(of(other.rounds, cpu), used)
-		res.CPURatio = &ratio
+	if unit == "/s" || unit == "share" {
+		res.Ratio = compare(ours.values, other.values)
 	}
-	res.Missed = missed(res.judged().OfMedians, res.Floor)
-	res.warn(ours.name, "a lower", a)
-	res.warn(other.name, "an upper", b)
+	res.Missed = missed(res.Ratio.OfMedians, floor)
 	return res
 }
 
-// lower returns the result of two figures of which the lower is better.
-func lower(name, about, unit string, floor float64, ours, reference figure) result {
-	return quotient(name, about, unit, floor, ours, reference, reference.Value/ours.Value)
-}
-
-// higher returns the result of two figures of which the higher is better.
-func higher(name, about, unit string, floor float64, ours, reference figure) result {
-	return quotient(name, about, unit, floor, ours, reference, ours.Value/reference.Value)
-}
-
-func quotient(name, about, unit string, floor float64, ours, reference figure, value float64) result {
-	return result{
-		Name: name, About: about, Unit: unit, Floor: floor, Ours: ours, Reference: reference,
-		Ratio: ratio{OfMedians: value, Min: value, Max: value}, Missed: missed(value, floor),
+// conclude returns the result of a closed loop's rounds on two sides.
+func conclude(r row, floor float64, ours, other *side) result {
+	about := fmt.Sprintf("%s; pipeline %d, %d connections, %d keys", r.about, r.pipeline, r.connections,
+		r.keys)
+	res := weigh(r.name+other.suffix, about, "/s", floor, seriesOf(ours.name, ours.rounds, round.perSecond),
+		seriesOf(other.name, other.rounds, round.perSecond))
+	a, b := summarize(ours.rounds), summarize(other.rounds)
+	res.Ours.Load, res.Reference.Load = &a, &b
+	if used := seriesOf("", ours.rounds, round.cpu).values; slices.Min(used) > 0 {
+		ratio := compare(seriesOf("", other.rounds, round.cpu).values, used)
+		res.CPURatio = &ratio
 	}
+	res.Missed = missed(res.judged().OfMedians, floor)
+	res.warn(ours.name, "a lower", a)
+	res.warn(other.name, "an upper", b)
+	return res
 }
 
 // warn adds what qualifies a figure. bound is what the ratio becomes if the client, not
@@ -214,8 +211,7 @@ func (rep *report) misses() []string {
 }
 
 var columns = []string{
-	"row", "ratio", "min-max", "floor", "ours", "other", "throughput", "min-max", "ours", "other",
-	"p50", "p99", "p99.9", "RSS MB",
+	"row", "ratio", "min-max", "floor", "ours", "other", "throughput", "ours", "other", "p50", "p99", "p99.9",
 }
 
 // cells returns a result in the order of columns; a pair is ours / the other.
@@ -227,59 +223,51 @@ func (res *result) cells() []string {
 			floor += " MISSED"
 		}
 	}
-	compared := func(r ratio) []string {
-		return []string{fmt.Sprintf("%.2f", r.OfMedians), fmt.Sprintf("%.2f-%.2f", r.Min, r.Max)}
+	r := res.judged()
+	ours, other := res.figures()
+	cells := []string{
+		res.Name, fmt.Sprintf("%.2f", r.OfMedians), fmt.Sprintf("%.2f-%.2f", r.Min, r.Max), floor, ours,
+		res.Reference.Name + " " + other,
 	}
-	cells := append(append([]string{res.Name}, compared(res.judged())...), floor)
-	pair := func(ours, other float64, unit string) []string {
-		return []string{quantity(ours, unit), res.Reference.Name + " " + quantity(other, unit)}
-	}
-	values := pair(res.Ours.Value, res.Reference.Value, res.Unit)
 	a, b := res.Ours.Load, res.Reference.Load
-	if res.CPURatio != nil {
-		cells = append(cells, pair(a.CPUPerMega, b.CPUPerMega, "us")...)
-		cells = append(cells, compared(res.Ratio)...)
-		cells = append(cells, values...)
-	} else {
-		cells = append(append(cells, values...), "", "", "", "")
-	}
 	if a == nil || b == nil {
-		return append(cells, "", "", "", "")
+		return cells
 	}
 	micros := func(a, b time.Duration) string {
 		return fmt.Sprintf("%.0f / %.0f us", float64(a)/1e3, float64(b)/1e3)
 	}
-	return append(cells,
-		micros(a.P50, b.P50),
-		micros(a.P99, b.P99),
-		micros(a.P999, b.P999),
-		fmt.Sprintf("%.0f / %.0f", float64(a.RSS)/1e6, float64(b.RSS)/1e6),
-	)
+	return append(cells, fmt.Sprintf("%.2f", res.Ratio.OfMedians), quantity(a.PerSecond, "/s"),
+		quantity(b.PerSecond, "/s"), micros(a.P50, b.P50), micros(a.P99, b.P99), micros(a.P999, b.P999))
 }
 
-// quantity formats a figure with its unit.
+// figures returns those of ours and of the reference: processor time a call if it was measured.
+func (res *result) figures() (ours, reference string) {
+	if res.CPURatio != nil {
+		return quantity(res.Ours.Load.CPUPerMega, "us"), quantity(res.Reference.Load.CPUPerMega, "us")
+	}
+	return quantity(res.Ours.Value, res.Unit), quantity(res.Reference.Value, res.Unit)
+}
+
+// quantity formats a figure with its unit: 76.1k/s, 0.217 ms.
 func quantity(value float64, unit string) string {
 	switch {
 	case unit == "/s":
-		return thousands(value) + unit
+		return fmt.Sprintf("%.1fk/s", value/1e3)
 	case value >= 100:
 		return fmt.Sprintf("%.0f %s", value, unit)
 	}
 	return fmt.Sprintf("%.3g %s", value, unit)
 }
 
-// thousands formats a throughput: 76.1k.
-func thousands(perSecond float64) string { return fmt.Sprintf("%.1fk", perSecond/1e3) }
-
 // about returns the text above and below the table.
 func (rep *report) about() (above, below []string) {
 	above = []string{
-		fmt.Sprintf("%s; %s.", rep.Machine, rep.Placement),
+		fmt.Sprintf("%s, %s; %s.", rep.Started.Format("2 January 2006"), rep.Machine, rep.Placement),
 		rep.versions() + ".",
-		fmt.Sprintf("Medians of %d rounds of %g s, all from this run, servers in shuffled order (seed %d). "+
+		fmt.Sprintf("Medians of %d rounds of %g s, all from this run, servers in shuffled order. "+
 			"A ratio above 1 is in our favour: of processor time a call (us) in closed loops, "+
 			"with throughput beside, else of the figures; min-max over pairs of rounds.",
-			rep.Rounds, rep.Seconds, rep.Seed),
+			rep.Rounds, rep.Seconds),
 	}
 	for _, r := range rep.Rows {
 		for _, w := range r.Warnings {
@@ -292,18 +280,22 @@ func (rep *report) about() (above, below []string) {
 	return above, below
 }
 
-// versions returns the programs and their versions.
+// versions returns the programs, their versions, and the commit of ours.
 func (rep *report) versions() string {
-	var out []string
-	for _, p := range append([]program{ourServer, redisServer}, joining...) {
+	ours := "zlimit " + cmp.Or(rep.Versions[ourServer], "of a version that was not recorded")
+	if rep.Commit != "" {
+		ours += " (" + rep.Commit + ")"
+	}
+	out := []string{ours}
+	for _, p := range []program{redisServer, redis8Server, valkeyServer, oldServer} {
 		if v, ok := rep.Versions[p]; ok {
-			out = append(out, fmt.Sprintf("%s: %s", p, v))
+			out = append(out, fmt.Sprintf("%s %s", p, v))
 		}
 	}
-	return strings.Join(out, "; ")
+	return strings.Join(out, ", ")
 }
 
-// writeText writes the tables for a terminal.
+// writeText writes the table for a terminal.
 func (rep *report) writeText(w io.Writer) error {
 	above, below := rep.about()
 	table := [][]string{columns}
@@ -311,9 +303,6 @@ func (rep *report) writeText(w io.Writer) error {
 		table = append(table, rep.Rows[i].cells())
 	}
 	out := strings.Join(above, "\n") + "\n\n" + aligned(table)
-	if targets := rep.targets(); len(targets) > 0 {
-		out += "\n" + aligned(append([][]string{targetColumns}, targets...))
-	}
 	if len(below) > 0 {
 		out += "\n" + strings.Join(below, "\n") + "\n"
 	}
@@ -321,29 +310,30 @@ func (rep *report) writeText(w io.Writer) error {
 	return err
 }
 
-// writeMarkdown writes the tables for a page, with what each row does.
-func (rep *report) writeMarkdown(w io.Writer) error {
-	above, below := rep.about()
-	var table [][]string
-	for i := range rep.Rows {
-		table = append(table, rep.Rows[i].cells())
+// aligned formats a table for a terminal.
+func aligned(table [][]string) string {
+	widths := make([]int, len(table[0]))
+	for _, cells := range table {
+		for i, cell := range cells {
+			widths[i] = max(widths[i], len(cell))
+		}
 	}
-	out := strings.Join(above, "\n") + "\n\n" + piped(columns, table) + "\n"
-	if targets := rep.targets(); len(targets) > 0 {
-		out += piped(targetColumns, targets) + "\n"
+	var out strings.Builder
+	for _, cells := range table {
+		var l strings.Builder
+		for i, cell := range cells {
+			fmt.Fprintf(&l, "%-*s  ", widths[i], cell)
+		}
+		out.WriteString(strings.TrimRight(l.String(), " ") + "\n")
 	}
-	for _, r := range rep.Rows {
-		out += fmt.Sprintf("- `%s`: %s\n", r.Name, r.About)
-	}
-	for _, l := range below {
-		out += "- " + l + "\n"
-	}
-	_, err := io.WriteString(w, out)
-	return err
+	return out.String()
 }
 
-func (rep *report) writeJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(rep)
+// save writes the report to a file, unless the name is empty.
+func (rep *report) save(name string) error {
+	text, err := json.MarshalIndent(rep, "", "  ")
+	if err != nil || name == "" {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o644)
 }

@@ -147,6 +147,17 @@ func (s *sink) readHead() (rest []byte, ok bool, err error) {
 	}
 }
 
+// phase counts replies while the copy arrives.
+func (s *sink) phase(time.Duration) (phase, error) {
+	switch s.state {
+	case sinkCopying:
+		return counted, nil
+	case sinkFollowing:
+		return over, nil
+	}
+	return ignored, nil
+}
+
 // follow reads until the copy is whole.
 func (s *sink) follow(ctx context.Context) error {
 	for deadline := time.After(ioTimeout); ; {

@@ -85,8 +85,8 @@ func TestLoadReadsSink(t *testing.T) {
 		return "+PONG\r\n"
 	})
 	l := pings(address, 1, 1, 0)
-	l.sink, l.copied, l.duration = s, true, ioTimeout
-	tally, err := l.paced(context.Background(), 1e6, nil)
+	l.sink, l.duration, l.perSecond, l.during = s, ioTimeout, 1e6, s.phase
+	tally, err := l.run(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, sinkFollowing, s.state)
 	require.GreaterOrEqual(t, tally.all, int64(100))

@@ -53,9 +53,8 @@ func missed(figure, floor float64) bool {
 // subBuckets divides each power of two: the precision is 1/32.
 const subBuckets = 32
 
-// A histogram counts durations in logarithmic buckets, from 1 ns to centuries,
-// in fixed memory and without allocating. The zero value is empty. It is not
-// safe for concurrent use.
+// A histogram counts durations in logarithmic buckets, from 1 ns to centuries. The zero
+// value is empty.
 type histogram struct {
 	counts [64 * subBuckets]int64
 	total  int64
@@ -64,14 +63,6 @@ type histogram struct {
 func (h *histogram) record(d time.Duration) {
 	h.counts[bucket(d)]++
 	h.total++
-}
-
-// add adds what another histogram has recorded.
-func (h *histogram) add(other *histogram) {
-	for i, n := range other.counts {
-		h.counts[i] += n
-	}
-	h.total += other.total
 }
 
 // quantile returns the upper edge of the bucket of the q-th (0 to 1) of the recorded

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -40,13 +42,13 @@ type round struct {
 // A side is a server in one row.
 type side struct {
 	*serverProcess
-	flow   flow
-	mix    mix
-	fill   flow   // nil: a round begins with an empty keyspace
-	sink   *sink  // nil: the server has no replica
-	filled bool   // once is enough: see row.keep
-	suffix string // of the comparison's name in the report
-	rounds []round
+	flow    flow
+	decides bool
+	fill    flow   // nil: a round begins with an empty keyspace
+	sink    *sink  // nil: the server has no replica
+	filled  bool   // once is enough: see row.keep
+	suffix  string // of the comparison's name in the report
+	rounds  []round
 
 	idleBytes float64 // memory of each of the row's idle connections
 }
@@ -56,25 +58,22 @@ type measurement struct {
 	row    row
 	where  placement
 	length time.Duration // of a round
-	// begin and end, if not nil, are called around each measured stretch.
-	begin, end func() error
 }
 
 // takeTurns runs a closed loop on each contender in turn, round by round, and compares
-// the first with each of the others. Valkey and a newer Redis, where they are known, run
-// what Redis runs, without a floor.
+// the first with each of the others. An older server of ours runs what ours runs, and
+// Valkey and a newer Redis what Redis runs, where they are known, without a floor.
 func takeTurns(ctx context.Context, b *bench, r row, say say) ([]result, error) {
 	contenders := slices.Clone(r.sides)
-	for _, p := range joining {
-		if _, ok := b.programs[p]; !ok {
+	for _, j := range joining {
+		i := slices.IndexFunc(r.sides, func(c contender) bool { return c.program == j.as })
+		// A log would be written to the directory of the side that the program stands beside.
+		if b.programs[j.program] == "" || i < 0 || slices.Contains(r.sides[i].flags, "--appendonly") {
 			continue
 		}
-		for _, c := range r.sides {
-			if c.program == redisServer {
-				c.program, c.floor, c.atMost, c.joins = p, 0, 0, true
-				contenders = append(contenders, c)
-			}
-		}
+		c := r.sides[i]
+		c.program, c.name, c.joins, c.suffix = j.program, "", true, "-"+string(j.program)
+		contenders = append(contenders, c)
 	}
 	sides, err := b.alternate(ctx, r, contenders, say)
 	if err != nil {
@@ -104,47 +103,43 @@ func (b *bench) alternate(ctx context.Context, r row, contenders []contender, sa
 			return nil, err
 		}
 		defer server.stop()
-		s := &side{serverProcess: server, flow: c.flow, mix: r.mixOf(c), fill: r.fillOf(i), suffix: c.suffix}
-		if err := m.prepare(ctx, s); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
+		s := &side{
+			serverProcess: server, flow: c.flow, decides: r.decidesOn(c), fill: r.fillOf(i), suffix: c.suffix,
 		}
-		conns, bytes, err := server.idlers(r.idle)
+		conns, err := m.prepare(ctx, s, c.replica)
 		for _, conn := range conns {
 			defer conn.Close()
+		}
+		if s.sink != nil {
+			defer s.sink.shut()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
-		s.idleBytes = bytes
-		if c.replica {
-			if s.sink, err = attach(s.address); err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
-			}
-			defer s.sink.shut()
-			if err := s.sink.follow(ctx); err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
-			}
-		}
 		sides = append(sides, s)
 	}
-	spare := repeats{left: b.rounds}
+	rounds := b.rounds * max(r.times, 1)
+	spare := repeats{left: rounds}
 	if b.quick {
 		spare.left = 0
 	}
-	for n := range b.rounds {
+	for n := range rounds {
 		for _, i := range b.shuffle.Perm(len(sides)) {
 			s := sides[i]
 			taken, err := spare.calmest(
 				func() (round, error) { return m.turn(ctx, s, sides) },
-				func(r round) { say("%s lost %s", s.name, r.lost()) })
+				func(r round) {
+					say("%s lost %.0f%% of a core to others, at most %.0f%% to the hypervisor", s.name,
+						100*r.Disturbed, 100*r.Stolen)
+				})
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
 			s.rounds = append(s.rounds, taken)
 		}
-		text := fmt.Sprintf("round %d of %d:", n+1, b.rounds)
+		text := fmt.Sprintf("round %d of %d:", n+1, rounds)
 		for i, s := range sides {
-			text += fmt.Sprintf(" %s %s/s, %.2f us a call", s.name, thousands(s.rounds[n].PerSecond),
+			text += fmt.Sprintf(" %s %s, %.2f us a call", s.name, quantity(s.rounds[n].PerSecond, "/s"),
 				s.rounds[n].CPUPerMega)
 			if i > 0 {
 				text += fmt.Sprintf(" (%.2f times)", s.rounds[n].CPUPerMega/sides[0].rounds[n].CPUPerMega)
@@ -167,9 +162,6 @@ func (m *measurement) load(s *side, keys *picker) *load {
 // keys returns the picker of a round.
 func (m *measurement) keys() *picker {
 	p := uniform(m.row.keys, 0)
-	if m.row.zipf {
-		p = zipf(m.row.keys)
-	}
 	if m.row.renew {
 		p.perGeneration = int64(m.row.keys) * m.row.quota.limit / 2
 	}
@@ -184,31 +176,77 @@ const beyond = 20
 
 // prepare loads the scripts and checks the answers before any is counted: a benchmark of
 // error replies would be fast and worthless. A row that decides gets limit+beyond
-// requests for one key, a millisecond apart, and must admit exactly the limit.
-func (m *measurement) prepare(ctx context.Context, s *side) error {
+// requests for one key, a millisecond apart, and must admit exactly the limit. Then it
+// opens the row's idle connections, and has a sink follow the server if there is a replica.
+func (m *measurement) prepare(ctx context.Context, s *side, replica bool) (idle []net.Conn, err error) {
 	for _, source := range scripts {
-		if sha, err := s.ask("SCRIPT", "LOAD", source); err != nil {
-			return fmt.Errorf("SCRIPT LOAD: %w", err)
-		} else if sha != shaOf(source) {
-			return fmt.Errorf("SCRIPT LOAD answered %q, want %q", sha, shaOf(source))
+		if err := s.command(shaOf(source), "SCRIPT", "LOAD", source); err != nil {
+			return nil, err
 		}
 	}
-	if reply, err := s.ask("FLUSHALL"); err != nil {
-		return fmt.Errorf("FLUSHALL: %w", err)
-	} else if reply != "OK" {
-		return fmt.Errorf("FLUSHALL answered %q", reply)
+	if err := s.command("OK", "FLUSHALL"); err != nil {
+		return nil, err
 	}
 	probe := m.load(s, &picker{only: probeKey})
 	probe.pipeline, probe.connections, probe.flows = 1, 1, m.row.quota.limit+beyond
 	probe.fromMs = time.Now().UnixMilli() - probe.flows
 	t, err := probe.run(ctx)
+	if err == nil {
+		err = judge(s.decides, t, m.row.quota.limit)
+	}
 	if err != nil {
-		return fmt.Errorf("check of the answers: %w", err)
+		return nil, fmt.Errorf("check of the answers: %w", err)
 	}
-	if err := judge(s.mix != undecided, t, m.row.quota.limit); err != nil {
-		return fmt.Errorf("check of the answers: %w", err)
+	if idle, s.idleBytes, err = s.idlers(m.row.idle); err != nil || !replica {
+		return idle, err
 	}
-	return nil
+	if s.sink, err = attach(s.address); err != nil {
+		return idle, err
+	}
+	return idle, s.sink.follow(ctx)
+}
+
+// idlers opens n connections, which send a PING and stay. It returns what one takes of the server's resident
+// memory.
+func (s *serverProcess) idlers(n int) (conns []net.Conn, bytes float64, err error) {
+	before, err := readProcess(s.pid)
+	if err != nil {
+		return nil, 0, err
+	}
+	for range n {
+		conn, err := net.DialTimeout("tcp", s.address, ioTimeout)
+		if err != nil {
+			return conns, 0, fmt.Errorf("%d connections are open: %w", len(conns), err)
+		}
+		conns = append(conns, conn)
+		if _, err := conn.Write([]byte("PING\r\n")); err != nil {
+			return conns, 0, err
+		}
+		if reply, err := readText(bufio.NewReaderSize(conn, 16)); err != nil || reply != "PONG" {
+			return conns, 0, errors.Join(err, fmt.Errorf("PING was answered with %q", reply))
+		}
+	}
+	after, err := readProcess(s.pid)
+	return conns, float64(after.rss-before.rss) / float64(max(n, 1)), err
+}
+
+// crowded is a closed loop beside idle connections. It compares also p99 and what an idle connection takes.
+func crowded(ctx context.Context, b *bench, r row, say say) ([]result, error) {
+	sides, err := b.alternate(ctx, r, r.sides, say)
+	if err != nil {
+		return nil, err
+	}
+	var p99, idle [2]series
+	for i, s := range sides {
+		p99[i] = seriesOf(s.name, s.rounds, func(r round) float64 { return ms(r.P99) })
+		idle[i] = series{s.name, []float64{s.idleBytes / 1000}}
+	}
+	return []result{
+		conclude(r, b.floor(r.floor), sides[0], sides[1]),
+		weigh(r.name+"-p99", "p99 of "+r.about, "ms", b.floor(r.floor), p99[0], p99[1]),
+		weigh(r.name+"-memory", "resident memory of an idle connection that has sent a PING", "KB",
+			b.floor(r.floor), idle[0], idle[1]),
+	}, nil
 }
 
 var errVerdicts = errors.New("wrong verdicts")
@@ -232,13 +270,8 @@ func (m *measurement) empty(ctx context.Context, s *side) error {
 		return nil
 	}
 	s.filled = true
-	if reply, err := s.ask("FLUSHALL"); err != nil {
-		return fmt.Errorf("FLUSHALL: %w", err)
-	} else if reply != "OK" {
-		return fmt.Errorf("FLUSHALL answered %q", reply)
-	}
-	if s.fill == nil {
-		return nil
+	if err := s.command("OK", "FLUSHALL"); err != nil || s.fill == nil {
+		return err
 	}
 	// Fill all keys once, then all again. A millisecond passes with each batch, so that
 	// no key gets two hits in one.
@@ -253,26 +286,10 @@ func (m *measurement) empty(ctx context.Context, s *side) error {
 	return nil
 }
 
-// turn runs a round on one side while the other servers idle. It has several parts if
-// the row asks for a number of hits a key: each begins with the keys filled anew.
+// turn runs a round on one side while the other servers idle.
 func (m *measurement) turn(ctx context.Context, s *side, all []*side) (round, error) {
-	var whole use
-	sum := new(tally)
-	for range max(m.row.parts, 1) {
-		if err := m.part(ctx, s, all, &whole, sum); err != nil {
-			return round{}, err
-		}
-	}
-	if err := s.mix.check(sum); err != nil {
-		return round{}, err
-	}
-	return whole.round(sum), nil
-}
-
-// part measures one stretch of a round, and adds to what was used and tallied before.
-func (m *measurement) part(ctx context.Context, s *side, all []*side, whole *use, sum *tally) error {
 	if err := m.empty(ctx, s); err != nil {
-		return err
+		return round{}, err
 	}
 	l := m.load(s, m.keys())
 	if m.row.span == 0 { // filling warms the others
@@ -281,17 +298,12 @@ func (m *measurement) part(ctx context.Context, s *side, all []*side, whole *use
 			l.duration = firstWarm
 		}
 		if _, err := l.run(ctx); err != nil {
-			return fmt.Errorf("warm: %w", err)
-		}
-	}
-	if m.begin != nil {
-		if err := m.begin(); err != nil {
-			return err
+			return round{}, fmt.Errorf("warm: %w", err)
 		}
 	}
 	before, err := m.sample(s, all)
 	if err != nil {
-		return err
+		return round{}, err
 	}
 	l.duration, l.flows = m.length, maxFlows
 	if m.row.span > 0 {
@@ -299,36 +311,25 @@ func (m *measurement) part(ctx context.Context, s *side, all []*side, whole *use
 	}
 	t, err := l.run(ctx)
 	if err != nil {
-		return err
+		return round{}, err
 	}
 	if t.flows == 0 {
-		return fmt.Errorf("%w: not one flow in %s", errNoAnswer, m.length)
+		return round{}, fmt.Errorf("%w: not one flow in %s", errNoAnswer, m.length)
 	}
 	after, err := m.sample(s, all)
-	if err != nil {
-		return err
+	if err == nil && s.decides {
+		err = t.admits()
 	}
-	whole.add(after.since(before))
-	sum.add(t)
-	if m.end != nil {
-		return m.end()
-	}
-	return nil
+	return after.since(before).round(t), err
 }
 
-// check compares a round's decisions with its mix.
-func (x mix) check(t *tally) error {
-	if x == undecided {
-		return nil
-	}
+// admits checks that every flow of a round was a decision, nearly all of which admitted.
+func (t *tally) admits() error {
 	if t.admitted+t.denied != t.all {
 		return fmt.Errorf("%w: %d of %d flows had one", errVerdicts, t.admitted+t.denied, t.all)
 	}
-	switch {
-	case x == admitting && t.denied*100 > t.all:
+	if t.denied*100 > t.all {
 		return fmt.Errorf("%w: %d of %d denied in a row that admits", errVerdicts, t.denied, t.all)
-	case x == denying && t.admitted*100 > t.all:
-		return fmt.Errorf("%w: %d of %d admitted in a row that denies", errVerdicts, t.admitted, t.all)
 	}
 	return nil
 }

@@ -25,8 +25,7 @@ const (
 )
 
 // BenchmarkPipelined runs the flows of rate limiters over loopback: 50 connections,
-// and pipelines of 16 commands (of MULTI: transactions). docs/performance.md reads
-// its profiles. The CPU profile of the first three is the default.pgo of
+// and pipelines of 16 commands (of MULTI: transactions). The CPU profile of the first three is the default.pgo of
 // cmd/zlimit-server (make pgo).
 func BenchmarkPipelined(b *testing.B) {
 	script, err := os.ReadFile("../docs/sliding-window.lua")
