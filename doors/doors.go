@@ -28,7 +28,8 @@ type Request struct {
 	Domain      []byte
 	Descriptors []Descriptor
 	Hits        uint32 // 0 is 1
-	// Gone is closed when nobody waits for the decision any more, which CLIENT PAUSE may postpone; nil: never.
+	// Gone is closed when nobody waits for the decision any more, which CLIENT PAUSE may postpone. If it is
+	// nil, somebody always does.
 	Gone <-chan struct{}
 }
 

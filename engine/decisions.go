@@ -92,5 +92,6 @@ func Check(s *Session, words [][]byte) resp.Value {
 // ChecksWait reports whether a call of RL.CHECK may wait: for an upstream, for the disk, or for the end of a
 // pause.
 func (e *Engine) ChecksWait() bool {
-	return e.pause.on() || e.options.Upstream != nil || e.cfg.Bool("appendonly") && e.cfg.String("appendfsync") == "always"
+	return e.pause.on() || e.options.Upstream != nil ||
+		e.cfg.Bool("appendonly") && e.cfg.String("appendfsync") == "always"
 }

@@ -127,7 +127,8 @@ func (f *forwarding) placeQueue() (forwarded bool, refusal resp.Value) {
 		case commands.PlaceSlot, commands.PlaceAlone, commands.PlaceWaits:
 			forwarded = true
 		default:
-			if here == nil && !q.cmd.Is(commands.ByPolicy) && !slices.Contains(inTransactions, q.cmd.FullName()) {
+			anywhere := q.cmd.Is(commands.ByPolicy) || slices.Contains(inTransactions, q.cmd.FullName())
+			if here == nil && !anywhere {
 				here = q.cmd
 			}
 		}

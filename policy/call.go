@@ -262,7 +262,13 @@ func (m *Matcher) Call(d *Domain, limits []Limit, o Options) [][]byte {
 	for _, option := range [...]struct {
 		given bool
 		word  []byte
-	}{{charges, wordCharge}, {o.Peek, wordPeek}, {shadow, wordShadow}, {o.Full, wordFull}, {o.Explain, wordExplain}} {
+	}{
+		{charges, wordCharge},
+		{o.Peek, wordPeek},
+		{shadow, wordShadow},
+		{o.Full, wordFull},
+		{o.Explain, wordExplain},
+	} {
 		if option.given {
 			w = append(w, option.word)
 		}

@@ -73,7 +73,8 @@ descriptors:
         rate_limit: {unit: hour, requests_per_unit: 7}
 `
 
-const syntaxError = "! syntax error: RL.CHECK domain key value [key value ...] [COST n] [PEEK | EXPLAIN] [ID id]"
+const syntaxError = "! syntax error: RL.CHECK domain key value [key value ...] [COST n] " +
+	"[PEEK | EXPLAIN] [ID id]"
 
 func TestCalls(t *testing.T) {
 	set := mustRead(t, edge)
@@ -124,9 +125,14 @@ func TestCalls(t *testing.T) {
 			"2 edge_tenant_x {edge_tenant_x}:slots TERM 5 10s 100 1h " +
 				"ALGO LOG COST 9223372036854775807 POLICY edge.tenant TERM SLOTS 4 LEASE 30s ID 1",
 		},
-		{"edge month a EXPLAIN", "1 edge_month_a TERM 5 1mo@Europe/Berlin ALGO FIXED COST 1 POLICY edge.month EXPLAIN"},
-		{"edge tenant a EXPLAIN ID 7", "1 edge_tenant_a TERM 5 10s 100 1h ALGO LOG COST 2 POLICY edge.tenant EXPLAIN"},
-		{"edge tenant a EXPLAIN", "1 edge_tenant_a TERM 5 10s 100 1h ALGO LOG COST 2 POLICY edge.tenant EXPLAIN"},
+		{
+			"edge ip x EXPLAIN ID 7",
+			"1 edge_ip_x_minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE EXPLAIN",
+		},
+		{
+			"edge tenant a EXPLAIN",
+			"1 edge_tenant_a TERM 5 10s 100 1h ALGO LOG COST 2 POLICY edge.tenant EXPLAIN",
+		},
 		{"edge user bob EXPLAIN", "0 EXPLAIN"},
 		{"edge ip x PEEK EXPLAIN", syntaxError},
 		{"edge ip x EXPLAIN EXPLAIN 1", syntaxError},

@@ -24,8 +24,8 @@ const (
 	cutoffField    = "0000000000500"
 )
 
-// BenchmarkPipelined runs the flows of rate limiters over loopback: 50 connections,
-// and pipelines of 16 commands (of MULTI: transactions). The CPU profile of the first three is the default.pgo of
+// BenchmarkPipelined runs the flows of rate limiters over loopback: 50 connections, and pipelines of 16
+// commands (of MULTI: transactions). The CPU profile of the first three is the default.pgo of
 // cmd/zlimit-server (make pgo).
 func BenchmarkPipelined(b *testing.B) {
 	script, err := os.ReadFile("../docs/sliding-window.lua")

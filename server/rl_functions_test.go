@@ -38,7 +38,7 @@ const heldCalendar = "a function has no zones, and such a reservation may be set
 
 var beyondFunctions = map[string]string{
 	"rl-max-keys-per-prefix":                                     "a server counts its own keys",
-	"RL.CHECK: explained":                                        "what fills a window is not asked of a function",
+	"RL.CHECK: explained":                                        "no function explains a window",
 	"INCREX BYFLOAT":                                             "beyond the package's bounds",
 	"a reservation over a month":                                 heldCalendar,
 	"an excess counts in the month in which it is settled":       heldCalendar,

@@ -96,8 +96,8 @@ func TestChecksOfGateway(t *testing.T) {
 		{"RL.CHECK edge ip a b", "QUEUED"},
 		{"RL.CHECK other ip a", "QUEUED"},
 		{"SET k v", "QUEUED"},
-		{"EXEC", "[[1 -1 -1 0 0] [1 3 2 0 1000] ERR syntax error: RL.CHECK domain key value [key value ...] " +
-			"[COST n] [PEEK | EXPLAIN] [ID id] [1 -1 -1 0 0] OK]"},
+		{"EXEC", "[[1 -1 -1 0 0] [1 3 2 0 1000] ERR syntax error: RL.CHECK domain key value " +
+			"[key value ...] [COST n] [PEEK | EXPLAIN] [ID id] [1 -1 -1 0 0] OK]"},
 		{"MULTI", "OK"},
 		{"RL.CHECK edge free a", "QUEUED"},
 		{"EXEC", "[[1 -1 -1 0 0]]"},

@@ -27,8 +27,8 @@ var rlCheckRows = []commands.Command{{
 //
 // By the time it is called, its arguments are those that Matcher.Call of package policy makes: a key and a
 // term for each limit, none if there is no limit. CHARGE makes denied units of a single key count. The reply
-// is that of RL.ALLOW; without a limit, limit and remaining are -1. With FULL it is that of RL.MALLOW, with EXPLAIN a map for each key: its name, the
-// policy, and what RL.EXPLAIN replies.
+// is that of RL.ALLOW; without a limit, limit and remaining are -1. With FULL it is that of RL.MALLOW, with
+// EXPLAIN a map for each key: its name, the policy, and what RL.EXPLAIN replies.
 func rlCheck(c *commands.Ctx) resp.Value {
 	if checkIsKeyless(c.Args) {
 		return checkWithoutKeys(c)

@@ -301,7 +301,10 @@ func TestFloods(t *testing.T) {
 			"PRIORITY", maxControl - 2,
 			func(*peer, uint32) []byte { return makeFrame(framePriority, 0, 1, make([]byte, 5)) },
 		},
-		{"WINDOW_UPDATE", maxControl - 2, func(*peer, uint32) []byte { return appendWindowUpdate(nil, 0, 1) }},
+		{
+			"WINDOW_UPDATE", maxControl - 2,
+			func(*peer, uint32) []byte { return appendWindowUpdate(nil, 0, 1) },
+		},
 		{"WINDOW_UPDATE of a stream that has ended", maxControl - 2, ofEndedStream(
 			appendWindowUpdate(nil, 1, 1))},
 		{"RST_STREAM of a stream that has ended", maxControl - 2, ofEndedStream(

@@ -56,7 +56,8 @@ func (p *sessions) acquire(authorization string) *session {
 	return nil
 }
 
-// release keeps a session, without its last request, for the next use. It returns those that exceed the bounds, for the caller to close.
+// release keeps a session, without its last request, for the next use. It returns those that exceed the
+// bounds, for the caller to close.
 func (p *sessions) release(s *session) (excess []*session) {
 	s.trim()
 	p.idle = append(p.idle, s)

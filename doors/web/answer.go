@@ -12,6 +12,13 @@ import (
 	"github.com/zlimit/zlimit/doors"
 )
 
+// Values of headers that answers share.
+var (
+	noStore = []string{"no-store"}
+	noSniff = []string{"nosniff"}
+	ofJSON  = []string{jsonType}
+)
+
 // writeDecision writes the headers of a decision and returns its status: RateLimit-Policy and RateLimit of
 // draft-ietf-httpapi-ratelimit-headers-11, Retry-After if it denies, and x-ratelimit-limit, -remaining and
 // -reset. They show the limit that binds. If several deny it is the one to wait for longest: waiting less
@@ -33,13 +40,18 @@ func writeDecision(h http.Header, domain []byte, response *doors.Response) (stat
 	if binding < 0 {
 		return status
 	}
+	values := make([]string, 0, 6) // of all headers
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
 	s := &response.Statuses[binding]
 	reset, hasReset := s.ResetSeconds, s.HasReset
 	if s.Code == doors.OverLimit {
 		wait := waitOf(s)
 		if hasReset = wait < never; hasReset {
 			reset = wait
-			h.Set("Retry-After", decimal(wait))
+			set("Retry-After", decimal(wait))
 		}
 	}
 	if !s.HasLimit {
@@ -51,14 +63,14 @@ func writeDecision(h http.Header, domain []byte, response *doors.Response) (stat
 	if s.Limit.Unit.Valid() {
 		policy += ";w=" + decimal(s.Limit.Unit.Seconds())
 	}
-	h.Set("X-Ratelimit-Limit", limit)
-	h.Set("X-Ratelimit-Remaining", remaining)
+	set("X-Ratelimit-Limit", limit)
+	set("X-Ratelimit-Remaining", remaining)
 	if hasReset {
 		left += ";t=" + decimal(reset)
-		h.Set("X-Ratelimit-Reset", decimal(reset))
+		set("X-Ratelimit-Reset", decimal(reset))
 	}
-	h.Set("Ratelimit-Policy", policy)
-	h.Set("Ratelimit", left)
+	set("Ratelimit-Policy", policy)
+	set("Ratelimit", left)
 	return status
 }
 
@@ -98,9 +110,14 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 	if err != nil {
 		panic(err) // the values are ours
 	}
-	w.Header().Set("Content-Type", "application/json")
+	writeBody(w, status, append(text, '\n'))
+}
+
+// writeBody answers with text in JSON.
+func writeBody(w http.ResponseWriter, status int, text []byte) {
+	w.Header()["Content-Type"] = ofJSON
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // the client may have gone
+	_, _ = w.Write(text) // the client may have gone
 }
 
 func writeText(w http.ResponseWriter, status int, text string) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/zlimit/zlimit/doors"
@@ -40,13 +41,18 @@ var (
 	errBody   = errors.New("the body is one JSON object, in UTF-8")
 	errUnit   = errors.New("the unit of a limit is second, minute, hour, day, week, month or year")
 	errLength = errors.New("the body has more than 64 KB")
-	errType   = errors.New("the body is application/json")
+	errType   = errors.New("the body is " + jsonType)
 )
+
+const jsonType = "application/json"
 
 // check answers POST /v1/check.
 func (s *Server) check(w http.ResponseWriter, r *http.Request) {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" {
+	kind := r.Header.Get("Content-Type")
+	if kind != jsonType {
+		kind, _, _ = mime.ParseMediaType(kind) // "" if it is wrong
+	}
+	if kind != jsonType {
 		// Scripts of other sites can send every other type without asking.
 		fail(w, r, http.StatusUnsupportedMediaType, errType.Error())
 		return
@@ -55,13 +61,14 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, http.StatusRequestEntityTooLarge, errLength.Error())
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
+	ck := s.checks.Get().(*checking)
+	defer s.release(ck)
+	if err := ck.readBody(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
 		fail(w, r, http.StatusBadRequest, "the body has not arrived")
 		return
 	}
 	listener.HasRead(r)
-	request, err := parse(body)
+	request, err := ck.parse()
 	if err != nil {
 		fail(w, r, http.StatusBadRequest, err.Error())
 		return
@@ -73,20 +80,69 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) {
 	} else if len(given) == 1 {
 		cr.Authorization = given[0]
 	}
-	var response doors.Response
 	refuse := func(f *doors.Refusal) { refuseCheck(w, r, f) }
-	if !s.decide(r, &cr, request, &response, refuse) {
+	if !s.decide(r, &cr, request, &ck.response, refuse) {
 		return
 	}
-	status := writeDecision(w.Header(), request.Domain, &response)
-	writeJSON(w, status, answerOf(&response))
+	status := writeDecision(w.Header(), request.Domain, &ck.response)
+	ck.answer = appendAnswer(ck.answer[:0], &ck.response)
+	writeBody(w, status, ck.answer)
 }
 
-// parse makes a request of a body.
-func parse(body []byte) (*doors.Request, error) {
-	if !utf8.Valid(body) {
+// A checking is the memory for a request of /v1/check. Those of requests that have ended are used again.
+type checking struct {
+	body     []byte
+	request  doors.Request
+	response doors.Response
+	answer   []byte
+}
+
+// What a checking keeps the memory of.
+const (
+	maxKept         = 1 << 12 // bytes of a body or an answer
+	maxKeptStatuses = 16
+)
+
+// release makes the memory of a request free for others, unless it is large.
+func (s *Server) release(ck *checking) {
+	if cap(ck.body) > maxKept || cap(ck.answer) > maxKept || cap(ck.request.Descriptors) > maxKeptStatuses ||
+		cap(ck.response.Statuses) > maxKeptStatuses {
+		return
+	}
+	clear(ck.request.Descriptors)
+	ck.request = doors.Request{Descriptors: ck.request.Descriptors[:0]}
+	s.checks.Put(ck)
+}
+
+// readBody reads all of a body.
+func (ck *checking) readBody(from io.Reader) error {
+	ck.body = ck.body[:0]
+	for {
+		ck.body = slices.Grow(ck.body, 512)
+		n, err := from.Read(ck.body[len(ck.body):cap(ck.body)])
+		ck.body = ck.body[:len(ck.body)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// parse makes a request of the body, which it refers to.
+func (ck *checking) parse() (*doors.Request, error) {
+	if !utf8.Valid(ck.body) {
 		return nil, errBody
 	}
+	if parsePlain(ck.body, &ck.request) {
+		return &ck.request, nil
+	}
+	return parse(ck.body)
+}
+
+// parse makes a request of a body that is valid UTF-8.
+func parse(body []byte) (*doors.Request, error) {
 	var in checkBody
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -127,53 +183,4 @@ func unitOf(name string) policy.Unit {
 		}
 	}
 	return policy.UnknownUnit
-}
-
-// What an answer of /v1/check has.
-type (
-	answer struct {
-		Code     string         `json:"code"`
-		Statuses []statusAnswer `json:"statuses"`
-	}
-	statusAnswer struct {
-		Code         string       `json:"code"`
-		Limit        *limitAnswer `json:"limit,omitempty"`
-		Remaining    *uint32      `json:"remaining,omitempty"`
-		ResetSeconds *int64       `json:"reset_seconds,omitempty"`
-		// RetryMs is only in statuses that deny; -1: never.
-		RetryMs   *int64 `json:"retry_ms,omitempty"`
-		QuotaOver bool   `json:"quota_over,omitempty"`
-	}
-	limitAnswer struct {
-		Name     string `json:"name,omitempty"`
-		Requests uint32 `json:"requests_per_unit"`
-		Unit     string `json:"unit,omitempty"`
-	}
-)
-
-func codeOf(c doors.Code) string {
-	if c == doors.OverLimit {
-		return "OVER_LIMIT"
-	}
-	return "OK"
-}
-
-// answerOf returns the answer to a decision. Its pointers are into the response.
-func answerOf(response *doors.Response) *answer {
-	a := &answer{codeOf(response.Code), make([]statusAnswer, len(response.Statuses))}
-	for i := range response.Statuses {
-		s, to := &response.Statuses[i], &a.Statuses[i]
-		to.Code, to.QuotaOver = codeOf(s.Code), s.QuotaOver
-		if s.HasLimit {
-			to.Limit = &limitAnswer{s.Limit.Name, s.Limit.Requests, s.Limit.Unit.String()}
-			to.Remaining = &s.Remaining
-			if s.HasReset {
-				to.ResetSeconds = &s.ResetSeconds
-			}
-		}
-		if s.Code == doors.OverLimit {
-			to.RetryMs = &s.RetryMs
-		}
-	}
-	return a
 }

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/zlimit/zlimit/doors"
@@ -54,6 +55,7 @@ type Server struct {
 	pool    *pool
 	running chan struct{}
 	log     limitedLog
+	checks  sync.Pool // of *checking
 }
 
 // New returns a server.
@@ -70,6 +72,7 @@ func New(o *Options) *Server {
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, Protocols: protocols,
 		ErrorLog: log.New(panicsOnly{o.Log}, "", 0),
 	}
+	s.checks.New = func() any { return new(checking) }
 	return s
 }
 
@@ -101,8 +104,8 @@ const (
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
+	h["Cache-Control"] = noStore
+	h["X-Content-Type-Options"] = noSniff
 	serve, method := s.check, http.MethodPost
 	switch r.URL.Path {
 	case checkPath:
