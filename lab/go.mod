@@ -5,8 +5,6 @@ go 1.25.0
 require (
 	github.com/stretchr/testify v1.12.1
 	github.com/zlimit/zlimit v0.0.0
-	golang.org/x/net v0.51.0
-	google.golang.org/protobuf v1.36.12
 )
 
 require (
@@ -20,8 +18,9 @@ require (
 	github.com/tidwall/redcon v1.6.2 // indirect
 	go.uber.org/atomic v1.11.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/net v0.51.0 // indirect
 	golang.org/x/sys v0.41.0 // indirect
-	golang.org/x/text v0.34.0 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 replace github.com/zlimit/zlimit => ..

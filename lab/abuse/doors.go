@@ -1,6 +1,7 @@
 package abuse
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -12,10 +13,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 const doorPolicies = `domain: edge
@@ -33,13 +30,33 @@ func DoorDirectives(dir, grpcAddr, httpAddr string) ([]string, error) {
 	}, os.WriteFile(file, []byte(doorPolicies), 0o600)
 }
 
+// Frames of HTTP/2, and the flags of those with a header block or DATA.
+const (
+	frameData         = 0
+	frameHeaders      = 1
+	frameRSTStream    = 3
+	frameSettings     = 4
+	framePing         = 6
+	frameGoAway       = 7
+	frameWindowUpdate = 8
+
+	flagEndStream  = 1
+	flagEndHeaders = 4
+
+	codeCancel               = 8
+	codeEnhanceYourCalm      = 11
+	connectionPreface        = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	frameHeaderSize          = 9
+	notIndexed               = 0 // before a name and a value of HPACK
+	lengthDelimited     byte = 2 // the wire type of protobuf
+)
+
 // A doorPeer is a connection to rl-grpc-addr, whose frames it writes itself.
 type doorPeer struct {
 	net.Conn
-	out    bytes.Buffer
-	framer *http2.Framer
-	next   uint32
-	block  []byte // the headers of a call
+	r    *bufio.Reader
+	out  []byte
+	next uint32
 }
 
 func (t *Target) dialDoor() (*doorPeer, error) {
@@ -50,80 +67,97 @@ func (t *Target) dialDoor() (*doorPeer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &doorPeer{Conn: nc, next: 1}
-	p.framer = http2.NewFramer(&p.out, nc)
-	var block bytes.Buffer
-	e := hpack.NewEncoder(&block)
-	e.SetMaxDynamicTableSize(0)
-	for _, f := range [][2]string{
-		{":method", "POST"},
-		{":scheme", "http"},
-		{":path", "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"},
-		{":authority", "abuse"},
-		{"content-type", "application/grpc"},
-	} {
-		if err := e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}); err != nil {
-			return nil, err
-		}
-	}
-	p.block = block.Bytes()
-	p.out.WriteString(http2.ClientPreface)
-	return p, errors.Join(p.framer.WriteSettings(), p.framer.WriteWindowUpdate(0, 1<<30), p.flush())
+	p := &doorPeer{Conn: nc, r: bufio.NewReader(nc), next: 1, out: []byte(connectionPreface)}
+	p.write(frameSettings, 0, 0, nil)
+	p.write(frameWindowUpdate, 0, 0, binary.BigEndian.AppendUint32(nil, 1<<30))
+	return p, p.flush()
+}
+
+// write appends a frame to what flush sends.
+func (p *doorPeer) write(kind, flags byte, stream uint32, payload []byte) {
+	size := len(payload)
+	p.out = append(p.out, byte(size>>16), byte(size>>8), byte(size), kind, flags)
+	p.out = append(binary.BigEndian.AppendUint32(p.out, stream), payload...)
 }
 
 // begin writes the headers of a call and returns its stream.
 func (p *doorPeer) begin() uint32 {
 	id := p.next
 	p.next += 2
-	_ = p.framer.WriteHeaders(http2.HeadersFrameParam{ // to memory
-		StreamID: id, BlockFragment: p.block, EndHeaders: true,
-	})
+	var block []byte
+	for _, text := range []string{
+		":method", "POST", ":scheme", "http",
+		":path", "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+		":authority", "abuse", "content-type", "application/grpc",
+	} {
+		if text[0] == ':' || text == "content-type" {
+			block = append(block, notIndexed)
+		}
+		block = append(append(block, byte(len(text))), text...)
+	}
+	p.write(frameHeaders, flagEndHeaders, id, block)
 	return id
 }
 
 // flush sends what was written.
 func (p *doorPeer) flush() error {
 	p.SetDeadline(time.Now().Add(ioTimeout))
-	_, err := p.Write(p.out.Bytes())
-	p.out.Reset()
+	_, err := p.Write(p.out)
+	p.out = p.out[:0]
 	return err
+}
+
+// read returns the next frame.
+func (p *doorPeer) read() (kind, flags byte, payload []byte, err error) {
+	var h [frameHeaderSize]byte
+	if _, err = io.ReadFull(p.r, h[:]); err != nil {
+		return 0, 0, nil, err
+	}
+	payload = make([]byte, int(h[0])<<16|int(h[1])<<8|int(h[2]))
+	_, err = io.ReadFull(p.r, payload)
+	return h[3], h[4], payload, err
 }
 
 // hungUp reads until the server hangs up, and returns an error if that is not because of a flood. What the
 // server has not read by then makes TCP reset the connection, which may overtake the reason.
 func (p *doorPeer) hungUp() error {
 	for {
-		f, err := p.framer.ReadFrame()
+		kind, _, payload, err := p.read()
 		switch {
 		case errors.Is(err, syscall.ECONNRESET):
 			return nil
 		case err != nil:
 			return fmt.Errorf("no GOAWAY: %w", err)
-		}
-		if away, ok := f.(*http2.GoAwayFrame); ok && away.ErrCode == http2.ErrCodeEnhanceYourCalm {
+		case kind == frameGoAway && binary.BigEndian.Uint32(payload[4:]) == codeEnhanceYourCalm:
 			return nil
 		}
 	}
 }
 
+// prefixed returns a message behind its prefix.
+func prefixed(m []byte) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(m))), m...)
+}
+
 // message is a request about one address.
 func message(ip string) []byte {
-	field := func(b []byte, number protowire.Number, v []byte) []byte {
-		return protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), v)
+	field := func(number byte, v []byte) []byte {
+		return append([]byte{number<<3 | lengthDelimited, byte(len(v))}, v...)
 	}
-	entry := field(field(nil, 1, []byte("ip")), 2, []byte(ip))
-	m := field(field(nil, 1, []byte("edge")), 2, field(nil, 1, entry))
-	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(m))), m...)
+	entry := append(field(1, []byte("ip")), field(2, []byte(ip))...)
+	return prefixed(append(field(1, []byte("edge")), field(2, field(1, entry))...))
 }
 
 // doorFloods sends frames that ask for no decision, until the server hangs up as it must: calls that are
 // reset at once, settings, pings, and bodies of empty frames.
 func doorFloods(ctx context.Context, t *Target) error {
-	floods := []func(p *doorPeer) error{
-		func(p *doorPeer) error { return p.framer.WriteRSTStream(p.begin(), http2.ErrCodeCancel) },
-		func(p *doorPeer) error { return p.framer.WriteSettings() },
-		func(p *doorPeer) error { return p.framer.WritePing(false, [8]byte{}) },
-		func(p *doorPeer) error { return p.framer.WriteWindowUpdate(0, 1) },
+	floods := []func(p *doorPeer){
+		func(p *doorPeer) {
+			p.write(frameRSTStream, 0, p.begin(), binary.BigEndian.AppendUint32(nil, codeCancel))
+		},
+		func(p *doorPeer) { p.write(frameSettings, 0, 0, nil) },
+		func(p *doorPeer) { p.write(framePing, 0, 0, make([]byte, 8)) },
+		func(p *doorPeer) { p.write(frameWindowUpdate, 0, 0, []byte{0, 0, 0, 1}) },
 	}
 	return t.rounds(ctx, func(int) error {
 		return together(len(floods), func(i int) error {
@@ -133,9 +167,7 @@ func doorFloods(ctx context.Context, t *Target) error {
 			}
 			defer p.Close()
 			for range 5000 {
-				if err := floods[i](p); err != nil {
-					return err
-				}
+				floods[i](p)
 			}
 			_ = p.flush() // the server may have hung up
 			return p.hungUp()
@@ -155,7 +187,7 @@ func doorSlow(ctx context.Context, t *Target) error {
 			return nil, err
 		}
 		p.begin()
-		return &slowBody{p, binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body)))}, p.flush()
+		return &slowBody{p, prefixed(body)[:5]}, p.flush()
 	}
 	overHTTP := func() (io.WriteCloser, error) {
 		nc, err := net.DialTimeout("tcp", t.HTTPAddr, ioTimeout)
@@ -204,9 +236,9 @@ type slowBody struct {
 
 // Write implements io.Writer.
 func (b *slowBody) Write(p []byte) (int, error) {
-	err := errors.Join(b.framer.WriteData(1, false, append(b.prefix, p...)), b.flush())
+	b.write(frameData, 0, 1, append(b.prefix, p...))
 	b.prefix = nil
-	return len(p), err
+	return len(p), b.flush()
 }
 
 // doorCalls asks for decisions over 16 connections, 100 at a time on each.
@@ -221,25 +253,20 @@ func doorCalls(ctx context.Context, t *Target) error {
 		return t.rounds(ctx, func(int) error {
 			const calls = 100
 			for range calls {
-				if err := p.framer.WriteData(p.begin(), true, m); err != nil {
-					return err
-				}
+				p.write(frameData, flagEndStream, p.begin(), m)
 			}
 			if err := p.flush(); err != nil {
 				return err
 			}
 			for answered := 0; answered < calls; {
-				f, err := p.framer.ReadFrame()
-				if err != nil {
+				kind, flags, _, err := p.read()
+				switch {
+				case err != nil:
 					return err
-				}
-				switch f := f.(type) {
-				case *http2.HeadersFrame:
-					if f.StreamEnded() {
-						answered++
-					}
-				case *http2.RSTStreamFrame, *http2.GoAwayFrame:
-					return fmt.Errorf("a call was not answered: %v", f)
+				case kind == frameRSTStream || kind == frameGoAway:
+					return fmt.Errorf("a call was not answered: frame %d", kind)
+				case kind == frameHeaders && flags&flagEndStream != 0:
+					answered++
 				}
 			}
 			return nil
