@@ -33,9 +33,10 @@ func listTable(rep report) string {
 	var table [][]string
 	for i := range rep.Rows {
 		res := &rep.Rows[i]
-		r, pairs, throughput, floor, missed := res.judged(), "", "", "", ""
+		r, throughput, floor := res.judged(), "", ""
+		ratio := fmt.Sprintf("%.2f", r.OfMedians)
 		if r.Min < r.Max {
-			pairs = fmt.Sprintf("%.2f-%.2f", r.Min, r.Max)
+			ratio += fmt.Sprintf(" (%.2f-%.2f)", r.Min, r.Max)
 		}
 		if res.CPURatio != nil {
 			throughput = fmt.Sprintf("%.2f", res.Ratio.OfMedians)
@@ -44,17 +45,16 @@ func listTable(rep report) string {
 			floor = fmt.Sprintf("%.2f", res.Floor)
 		}
 		if res.Missed {
-			missed = "missed"
+			floor += " missed"
 		}
 		ours, reference := res.figures()
 		table = append(table, []string{
-			res.Name, fmt.Sprintf("%.2f", r.OfMedians), pairs, ours, res.Reference.Name + " " + reference,
-			throughput, floor, missed,
+			res.Name, ratio, ours + ", " + res.Reference.Name + " " + reference, throughput, floor,
 		})
 	}
 	above, _ := rep.about()
 	return strings.Join(above, "\n") + "\n\n" + piped([]string{
-		"row", "ratio", "pairs of rounds", "ours", "other", "throughput", "floor", "",
+		"row", "ratio (pairs of rounds)", "ours, other", "throughput", "floor",
 	}, table)
 }
 
