@@ -194,8 +194,8 @@ func doorSlow(ctx context.Context, t *Target) error {
 		if err != nil {
 			return nil, err
 		}
-		_, err = fmt.Fprintf(nc, "POST /v1/check HTTP/1.1\r\nHost: abuse\r\nContent-Type: application/json\r\n"+
-			"Content-Length: %d\r\n\r\n", len(body))
+		_, err = fmt.Fprintf(nc, "POST /v1/check HTTP/1.1\r\nHost: abuse\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", len(body))
 		return nc, err
 	}
 	all := make([]io.WriteCloser, max(t.Size/50, 2))
