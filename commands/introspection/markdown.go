@@ -23,9 +23,15 @@ func Markdown(t *commands.Table) string {
 	return b.String()
 }
 
+// saidAbove are differences that the page states once, above the table.
+var saidAbove = map[string]bool{"zlimit's own": true, "the texts are zlimit's own": true}
+
 func writeRow(b *strings.Builder, c *commands.Command) {
 	name := strings.ToUpper(strings.ReplaceAll(c.FullName(), "|", " "))
 	cells := []string{name, "", c.Since, strings.ReplaceAll(c.Deviation, "|", `\|`)}
+	if saidAbove[c.Deviation] {
+		cells[3] = ""
+	}
 	if c.Syntax != "" {
 		// A bar would end the cell, even inside code.
 		cells[1] = "`" + strings.ReplaceAll(c.Syntax, "|", `\|`) + "`"
