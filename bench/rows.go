@@ -66,7 +66,7 @@ type row struct {
 	connections int
 	keys        uint64
 	quota       quota
-	// decides says that the flows are decisions, nearly all of which must admit.
+	// decides says that the flows are decisions, and nearly all must admit.
 	decides bool
 	// fill, if any, runs fillTimes for every key before each round, each time a
 	// millisecond later.

@@ -258,7 +258,7 @@ func (s *serverProcess) addHits(ctx context.Context, key string, hits int, newes
 // A stall is a command on a key with a million members, during which other keys may wait.
 type stall struct {
 	name, about string
-	random      bool            // the members are no hits
+	random      bool            // members are random, not hits
 	commands    func() []string // sent at once
 	left        string          // what ZCARD says of the key then
 }
@@ -319,7 +319,7 @@ func (s *serverProcess) fillHits(ctx context.Context) error {
 // memberName returns the n-th random member: numbers without order, not those that are scores.
 func memberName(n int) string { return fmt.Sprintf("%016x", (uint64(n)+1)*0x9e3779b97f4a7c15) }
 
-// fillMembers adds random members in an order that is not that of their scores, each of which is different.
+// fillMembers adds random members in an order that is not that of their scores, all of them different.
 func (s *serverProcess) fillMembers(ctx context.Context) error {
 	const most = 500
 	return s.bulk(ctx, stallMembers/most, func(i int, to []string) []string {

@@ -323,7 +323,7 @@ func (m *measurement) turn(ctx context.Context, s *side, all []*side) (round, er
 	return after.since(before).round(t), err
 }
 
-// admits checks that every flow of a round was a decision, nearly all of which admitted.
+// admits checks that every flow of a round was a decision, and that nearly all admitted.
 func (t *tally) admits() error {
 	if t.admitted+t.denied != t.all {
 		return fmt.Errorf("%w: %d of %d flows had one", errVerdicts, t.admitted+t.denied, t.all)
