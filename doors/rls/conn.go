@@ -22,13 +22,14 @@ const (
 	connWindow    = 1 << 18 // of DATA
 	maxBodies     = 1 << 20 // bytes of requests that have not arrived whole
 	maxFaults     = 200     // streams in a second that are reset or malformed
-	maxControl    = 1000    // frames in a second that are not part of calls, beside those for answers
+	maxControl    = 1000    // frames in a second that are not part of calls, beside controlPerAnswer
 	minReadBuffer = 1 << 12
-
-	controlPerAnswer = 2       // a PING and a window
-	maxReadBuffer    = 1 << 15 // more than the largest frame
-	flushOutput      = 1 << 16 // bytes of output that are written before more frames are read
+	maxReadBuffer = 1 << 15 // more than the largest frame
+	flushOutput   = 1 << 16 // bytes of output that are written before more frames are read
 )
+
+// controlPerAnswer is the number of frames that each answer allows beside maxControl: a PING and a window.
+const controlPerAnswer = 2
 
 // The time given to peers.
 const (

@@ -48,11 +48,7 @@ const jsonType = "application/json"
 
 // check answers POST /v1/check.
 func (s *Server) check(w http.ResponseWriter, r *http.Request) {
-	kind := r.Header.Get("Content-Type")
-	if kind != jsonType {
-		kind, _, _ = mime.ParseMediaType(kind) // "" if it is wrong
-	}
-	if kind != jsonType {
+	if !isJSON(r.Header.Get("Content-Type")) {
 		// Scripts of other sites can send every other type without asking.
 		fail(w, r, http.StatusUnsupportedMediaType, errType.Error())
 		return
@@ -87,6 +83,15 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) {
 	status := writeDecision(w.Header(), request.Domain, &ck.response)
 	ck.answer = appendAnswer(ck.answer[:0], &ck.response)
 	writeBody(w, status, ck.answer)
+}
+
+// isJSON reports whether a content type is jsonType, with or without parameters.
+func isJSON(contentType string) bool {
+	if contentType == jsonType {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(contentType)
+	return err == nil && kind == jsonType
 }
 
 // A checking is the memory for a request of /v1/check. Those of requests that have ended are used again.

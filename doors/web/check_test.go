@@ -56,6 +56,14 @@ func TestBodies(t *testing.T) {
 	require.Equal(t, "close", w.Header().Get("Connection"))
 }
 
+// TestContentTypeWithParameter: a parameter changes nothing.
+func TestContentTypeWithParameter(t *testing.T) {
+	b := newBench(t)
+	w, _ := b.do(request("POST", "/v1/check", oneDescriptor, "Content-Type: application/json; charset=utf-8"))
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, []string{"d; k=v"}, b.asked)
+}
+
 func TestRequestsThatAreNot(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct {
@@ -69,6 +77,7 @@ func TestRequestsThatAreNot(t *testing.T) {
 		{request("POST", "/v1/check/", "{}"), 404},
 		{request("POST", "/v1/check", oneDescriptor), 415},
 		{request("POST", "/v1/check", oneDescriptor, "Content-Type: text/plain"), 415},
+		{request("POST", "/v1/check", oneDescriptor, "Content-Type: application/json; ="), 415},
 		{request("POST", "/v1/check", oneDescriptor, "Content-Type: application/json",
 			"Authorization: Basic a",
 			"Authorization: Basic b"), 400},
