@@ -65,7 +65,7 @@ var networkDirectives = []Directive{
 	},
 	{
 		Name: "rl-http-addr", Kind: KindString, Immutable: true, Ours: true,
-		About: "Address, as host:port, at which HTTP requests are decided by the policies of rl-policies: " +
+		About: "Address, as host:port, at which decisions are made over HTTP: " +
 			"POST /v1/check, and GET /v1/auth for proxies; empty: none.",
 	},
 	{

@@ -48,7 +48,7 @@ var unusedDirectives = []Directive{
 
 // Why a directive has no effect.
 const (
-	goMemory   = "Go's runtime manages memory."
+	goMemory   = "Go manages memory."
 	noSyslog   = "zlimit does not log to syslog."
 	noSuchType = "there are no keys of that type, or they have only one encoding."
 	noTitle    = "the process does not change its title."

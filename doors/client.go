@@ -28,6 +28,7 @@ type engineClient struct {
 
 	matcher     policy.Matcher
 	descriptors []policy.Descriptor
+	words       [][]byte // of Allow's call
 }
 
 // Decide implements Client.
@@ -55,16 +56,32 @@ func (c *engineClient) Decide(r *Request, out *Response) error {
 	case err != nil:
 		return &Refusal{Invalid, err.Error()}
 	}
+	if err := c.begin(r.Gone); err != nil {
+		return err
+	}
+	defer c.trim()
+	d := decision{client: c, domain: domain, limits: limits, out: out}
+	if err := d.make(); err != nil {
+		return err
+	}
+	return c.finish()
+}
+
+// begin makes the client ready for the calls of a request.
+func (c *engineClient) begin(gone <-chan struct{}) error {
 	if c.session == nil {
 		if err := c.open(); err != nil {
 			return err
 		}
 	}
-	defer c.trim()
-	c.gone = r.Gone
-	d := decision{client: c, domain: domain, limits: limits, out: out}
-	if err := d.make(); err != nil || c.session == nil {
-		return err
+	c.gone = gone
+	return nil
+}
+
+// finish waits until what the calls have changed is as durable as appendfsync says.
+func (c *engineClient) finish() error {
+	if c.session == nil {
+		return nil
 	}
 	c.session.Publish(engine.Buffers{})
 	if err := c.session.WaitDurable(); err != nil {
@@ -73,7 +90,7 @@ func (c *engineClient) Decide(r *Request, out *Response) error {
 	return nil
 }
 
-// maxKept is the number of descriptors whose memory a client keeps for its next request.
+// maxKept is the number of descriptors, or words, whose memory a client keeps for its next request.
 const maxKept = 64
 
 // trim forgets the request, and the memory of a large one.
@@ -83,6 +100,10 @@ func (c *engineClient) trim() {
 	clear(c.descriptors)
 	if cap(c.descriptors) > maxKept {
 		c.descriptors = nil
+	}
+	clear(c.words)
+	if cap(c.words) > maxKept {
+		c.words = nil
 	}
 }
 
@@ -101,9 +122,12 @@ func (c *engineClient) Close() {
 	}
 }
 
-// check runs a call. If the session was killed, it logs in again first: its user may have changed.
-func (c *engineClient) check(words [][]byte) resp.Value {
-	reply := c.run(words)
+// A runner is engine.Check or engine.Allow.
+type runner func(*engine.Session, [][]byte) resp.Value
+
+// call runs a call. If the session was killed, it logs in again first: its user may have changed.
+func (c *engineClient) call(run runner, words [][]byte) resp.Value {
+	reply := c.run(run, words)
 	if reply.Kind() != resp.KindNone {
 		return reply
 	}
@@ -119,12 +143,12 @@ func (c *engineClient) check(words [][]byte) resp.Value {
 	if err := c.open(); err != nil {
 		return resp.Error("NOAUTH " + err.Error())
 	}
-	return c.run(words)
+	return c.run(run, words)
 }
 
 // run runs a call, and waits while CLIENT PAUSE postpones it.
-func (c *engineClient) run(words [][]byte) resp.Value {
-	reply := engine.Check(c.session, words)
+func (c *engineClient) run(run runner, words [][]byte) resp.Value {
+	reply := run(c.session, words)
 	for c.session.Blocked() != nil {
 		for !c.session.Ready() {
 			select {
@@ -208,7 +232,7 @@ func (d *decision) decideTogether() error {
 		return err
 	}
 	c := d.client
-	reply := c.check(c.matcher.Call(d.domain, joint, policy.Options{Full: true}))
+	reply := c.call(engine.Check, c.matcher.Call(d.domain, joint, policy.Options{Full: true}))
 	if reply.Kind() != resp.KindArray {
 		for i := range joint {
 			if err := d.fail(&d.out.Statuses[at[i]], &joint[i], reply); err != nil {
@@ -246,7 +270,7 @@ func checkJoint(joint []policy.Limit) error {
 // decide decides the limits from first up to, not including, end by one call.
 func (d *decision) decide(first, end int) error {
 	c, l, s := d.client, &d.limits[first], &d.out.Statuses[first]
-	reply := c.check(c.matcher.Call(d.domain, d.limits[first:end], policy.Options{}))
+	reply := c.call(engine.Check, c.matcher.Call(d.domain, d.limits[first:end], policy.Options{}))
 	if reply.Kind() != resp.KindArray {
 		return d.fail(s, l, reply)
 	}
@@ -275,6 +299,22 @@ func (d *decision) set(s *Status, l *policy.Limit, five []resp.Value) {
 
 // fail makes a reply that is no decision what the policy answers in its place, or returns a Refusal.
 func (d *decision) fail(s *Status, l *policy.Limit, reply resp.Value) error {
+	refusal := refusalOf(reply)
+	if p := l.Policy; p != nil && refusal.Reason == Unavailable {
+		switch p.OnFailure {
+		case policy.FailAllow:
+			s.Remaining, s.HasReset = l.Requests, false
+			return nil
+		case policy.FailDeny:
+			s.Code, s.HasReset = OverLimit, false
+			return nil
+		}
+	}
+	return refusal
+}
+
+// refusalOf returns the Refusal of a reply that is no decision.
+func refusalOf(reply resp.Value) *Refusal {
 	text := "the server is closing"
 	if reply.IsError() {
 		text = reply.Str()
@@ -284,16 +324,6 @@ func (d *decision) fail(s *Status, l *policy.Limit, reply resp.Value) error {
 		return &Refusal{Forbidden, text}
 	case strings.HasPrefix(text, "NOAUTH"):
 		return &Refusal{Unauthenticated, text}
-	}
-	if p := l.Policy; p != nil {
-		switch p.OnFailure {
-		case policy.FailAllow:
-			s.Remaining, s.HasReset = l.Requests, false
-			return nil
-		case policy.FailDeny:
-			s.Code, s.HasReset = OverLimit, false
-			return nil
-		}
 	}
 	return &Refusal{Unavailable, text}
 }

@@ -1,6 +1,6 @@
 // Package doors has what a proxy asks of zlimit and what it is answered, for the doors that let requests in
 // by another protocol than Redis': doors/rls speaks Envoy's rate limit service. A Client turns a request into
-// calls of RL.CHECK, by the engine's policies.
+// calls of RL.CHECK, by the engine's policies, or of RL.ALLOW.
 //
 // This package is internal to zlimit: it may change in any release.
 package doors
@@ -99,6 +99,8 @@ type Client interface {
 	// Decide fills response with the decision about request. An error is a *Refusal.
 	// What request refers to must not change until Decide returns.
 	Decide(request *Request, response *Response) error
+	// Allow does the same about a key.
+	Allow(request *KeyRequest, decision *KeyDecision) error
 	// Close releases what the client holds.
 	Close()
 }

@@ -78,15 +78,28 @@ func (w *Work) byPolicy(args [][]byte) [][]byte {
 	return w.engine.cfg.policies.Set().Rewrite(w.policies, args)
 }
 
-var nameOfCheck = []byte("rl.check")
+var (
+	nameOfCheck = []byte("rl.check")
+	nameOfAllow = []byte("rl.allow")
+)
 
 // Check runs a call of RL.CHECK that policy.Matcher.Call has made, as Session.Do does, whatever
 // rename-command calls the command.
 func Check(s *Session, words [][]byte) resp.Value {
-	if cmd := s.engine.table.Own(nameOfCheck); cmd.Called != cmd.Name {
+	return doOwn(s, nameOfCheck, words, request{rewritten: true})
+}
+
+// Allow runs a call of RL.ALLOW, as Session.Do does, whatever rename-command calls the command.
+func Allow(s *Session, words [][]byte) resp.Value {
+	return doOwn(s, nameOfAllow, words, request{})
+}
+
+// doOwn runs a call of the command with this name, whatever clients call it.
+func doOwn(s *Session, name []byte, words [][]byte, r request) resp.Value {
+	if cmd := s.engine.table.Own(name); cmd.Called != cmd.Name {
 		words[0] = []byte(cmd.Called)
 	}
-	return s.do(words, request{rewritten: true})
+	return s.do(words, r)
 }
 
 // ChecksWait reports whether a call of RL.CHECK may wait: for an upstream, for the disk, or for the end of a

@@ -92,6 +92,45 @@ func TestDoorOverHTTP(t *testing.T) {
 	require.Equal(t, 400, status, text)
 }
 
+// TestKeysOverHTTP: a body may have a key with limits of its own, on a server and on a gateway alike.
+func TestKeysOverHTTP(t *testing.T) {
+	s := startWeb(t)
+	g := startGateway(t, s, "--rl-http-addr", "127.0.0.1:0")
+	c := new(http.Client)
+	defer c.CloseIdleConnections()
+	for i, at := range []*server.Server{s, g} {
+		url := "http://" + at.HTTPDoorAddr().String() + "/v1/check"
+		ask := func(body string) (int, http.Header, string) { return askWeb(t, c, url, body, "") }
+		key := []string{"of-server", "of-gateway"}[i]
+		body := `{"key":"` + key + `","limits":[{"limit":9,"window":"1h"},{"limit":3,"window":"1d"}],` +
+			`"cost":2}`
+		status, h, text := ask(body)
+		require.Equal(t, 200, status, text)
+		require.Regexp(t,
+			`^{"code":"OK","limit":3,"window_ms":86400000,"remaining":1,"reset_ms":86[34]\d{5}}$`, text)
+		require.Equal(t, `"default";q=3;w=86400`, h.Get("RateLimit-Policy"))
+		require.Regexp(t, `^"default";r=1;t=86[34]\d\d$`, h.Get("RateLimit"))
+		status, h, text = ask(body)
+		require.Equal(t, 429, status, text)
+		require.Regexp(t, `^{"code":"OVER_LIMIT",.*"remaining":1,.*"retry_ms":86[34]\d{5}}$`, text)
+		require.Regexp(t, `^86[34]\d\d$`, h.Get("Retry-After"))
+		const second = `"limits":[{"limit":1,"window":"1s"}]`
+		for wrong, want := range map[string]string{
+			`{"key":"k","limits":[]}`:                                  "one limit at least",
+			`{"key":"k","limits":[{"limit":1,"window":"a"}]}`:          "window must be",
+			`{"key":"k",` + second + `,"algorithm":"LOG 1s"}`:          "an algorithm is",
+			`{"key":"` + key + `",` + second + `,"algorithm":"FIXED"}`: "key holds LOG",
+		} {
+			status, _, text = ask(wrong)
+			require.Equal(t, 400, status, text)
+			require.Contains(t, text, want)
+		}
+		one, err := s.Do(t.Context(), "ZCARD", key)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, one)
+	}
+}
+
 func TestUsersOfDoorOverHTTP(t *testing.T) {
 	s := startWeb(t, "--requirepass", "secret", "--user", "edge", "on", ">pass", "+rl.check", "~edge_*",
 		"--user", "pair", "on", ">pass", "+rl.check", "~{pair}_*")

@@ -97,7 +97,7 @@ complete -c zlimit-server -l rl-door-metadata -x -a 'yes no' -d 'Whether respons
 complete -c zlimit-server -l rl-door-tls -x -a 'yes no' -d 'Whether rl-grpc-addr and rl-http-addr are over TLS, with the certificates and client certificates of tls-port'
 complete -c zlimit-server -l rl-door-user -x -d 'User of the ACL whose rights the requests of rl-grpc-addr and rl-http-addr without credentials have'
 complete -c zlimit-server -l rl-grpc-addr -x -d 'Address, as host:port, at which Envoy\'s rate limit service is answered by the policies of rl-policies, over gRPC'
-complete -c zlimit-server -l rl-http-addr -x -d 'Address, as host:port, at which HTTP requests are decided by the policies of rl-policies: POST /v1/check, and GET /v1/auth for proxies'
+complete -c zlimit-server -l rl-http-addr -x -d 'Address, as host:port, at which decisions are made over HTTP: POST /v1/check, and GET /v1/auth for proxies'
 complete -c zlimit-server -l rl-log-max-units -x -d 'How many entries the log of a key may have, one for each call that RL commands admit'
 complete -c zlimit-server -l rl-max-keys-per-prefix -x -d 'How many keys whose names begin with a prefix RL commands may create'
 complete -c zlimit-server -l rl-max-waiting -x -d 'How many calls with WAIT may wait for room in a key'

@@ -16,6 +16,8 @@ import (
 
 // A client decides by a function.
 type client struct {
+	doors.Client // without what gRPC does not ask
+
 	decide func(*doors.Request, *doors.Response) error
 	closed func()
 }

@@ -30,7 +30,7 @@ func writeDecision(h http.Header, domain []byte, response *doors.Response) (stat
 		for i := range response.Statuses {
 			if s := &response.Statuses[i]; s.Code == doors.OverLimit &&
 				(binding < 0 || response.Statuses[binding].Code != doors.OverLimit ||
-					waitOf(s) > waitOf(&response.Statuses[binding])) {
+					waitOf(s.RetryMs) > waitOf(response.Statuses[binding].RetryMs)) {
 				binding = i
 			}
 		}
@@ -40,28 +40,73 @@ func writeDecision(h http.Header, domain []byte, response *doors.Response) (stat
 	if binding < 0 {
 		return status
 	}
+	s := &response.Statuses[binding]
+	shown := limitHeaders{
+		hasReset: s.HasReset, reset: s.ResetSeconds,
+		denied: s.Code == doors.OverLimit, wait: waitOf(s.RetryMs),
+	}
+	if s.HasLimit {
+		shown.name = quoted(s.Limit.Name, domain)
+		shown.limit, shown.remaining = int64(s.Limit.Requests), int64(s.Remaining)
+		if s.Limit.Unit.Valid() {
+			shown.window = s.Limit.Unit.Seconds()
+		}
+	}
+	shown.write(h)
+	return status
+}
+
+// writeKeyDecision does the same with a decision about a key, whose limit is called default.
+func writeKeyDecision(h http.Header, d *doors.KeyDecision) (status int) {
+	shown := limitHeaders{
+		name: unnamed, limit: min(d.Limit, maxInteger), remaining: min(d.Remaining, maxInteger),
+		hasReset: true, reset: seconds(d.ResetMs),
+		denied: d.Code == doors.OverLimit, wait: waitOf(d.RetryMs),
+	}
+	if d.WindowMs%1000 == 0 {
+		shown.window = d.WindowMs / 1000
+	}
+	shown.write(h)
+	if shown.denied {
+		return http.StatusTooManyRequests
+	}
+	return http.StatusOK
+}
+
+// maxInteger is the largest integer of a structured field.
+const maxInteger = 999_999_999_999_999
+
+// limitHeaders is what the headers of a decision show.
+type limitHeaders struct {
+	name             string // as a structured field's string; "": no limit
+	limit, remaining int64
+	window           int64 // in seconds; 0: unknown, or not whole
+	hasReset         bool
+	reset            int64 // seconds until the window ends
+	denied           bool
+	wait             int64 // in the place of reset after a denial
+}
+
+func (l *limitHeaders) write(h http.Header) {
 	values := make([]string, 0, 6) // of all headers
 	set := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)]
 	}
-	s := &response.Statuses[binding]
-	reset, hasReset := s.ResetSeconds, s.HasReset
-	if s.Code == doors.OverLimit {
-		wait := waitOf(s)
-		if hasReset = wait < never; hasReset {
-			reset = wait
-			set("Retry-After", decimal(wait))
+	reset, hasReset := l.reset, l.hasReset
+	if l.denied {
+		if hasReset = l.wait < never; hasReset {
+			reset = l.wait
+			set("Retry-After", decimal(reset))
 		}
 	}
-	if !s.HasLimit {
-		return status
+	if l.name == "" {
+		return
 	}
-	name := quoted(s.Limit.Name, domain)
-	limit, remaining := decimal(int64(s.Limit.Requests)), decimal(int64(s.Remaining))
-	policy, left := name+";q="+limit, name+";r="+remaining
-	if s.Limit.Unit.Valid() {
-		policy += ";w=" + decimal(s.Limit.Unit.Seconds())
+	limit, remaining := decimal(l.limit), decimal(l.remaining)
+	policy, left := l.name+";q="+limit, l.name+";r="+remaining
+	if l.window > 0 {
+		policy += ";w=" + decimal(l.window)
 	}
 	set("X-Ratelimit-Limit", limit)
 	set("X-Ratelimit-Remaining", remaining)
@@ -71,19 +116,24 @@ func writeDecision(h http.Header, domain []byte, response *doors.Response) (stat
 	}
 	set("Ratelimit-Policy", policy)
 	set("Ratelimit", left)
-	return status
 }
 
 // never is longer than every wait.
 const never = math.MaxInt64
 
 // waitOf returns the seconds to wait after a denial, at least 1.
-func waitOf(s *doors.Status) int64 {
-	if s.RetryMs < 0 {
+func waitOf(retryMs int64) int64 {
+	if retryMs < 0 {
 		return never
 	}
-	return max((s.RetryMs-1)/1000+1, 1)
+	return max(seconds(retryMs), 1)
 }
+
+// seconds returns milliseconds from 0 on in seconds, rounded up.
+func seconds(ms int64) int64 { return ms/1000 + min(ms%1000, 1) }
+
+// unnamed is the name of a limit that has none, or one that cannot be written.
+const unnamed = `"default"`
 
 // quoted returns the name of a limit as a structured field's string, or its domain's if it has none.
 func quoted(name string, domain []byte) string {
@@ -94,7 +144,7 @@ func quoted(name string, domain []byte) string {
 	for _, c := range []byte(name) {
 		switch {
 		case c < ' ' || c > '~':
-			return `"default"` // it cannot be written
+			return unnamed
 		case c == '"' || c == '\\':
 			b = append(b, '\\')
 		}

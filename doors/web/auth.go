@@ -32,7 +32,9 @@ func (s *Server) auth(w http.ResponseWriter, r *http.Request) {
 	}
 	var response doors.Response
 	refuse := func(f *doors.Refusal) { s.refuseAuth(w, r, f) }
-	if !s.decide(r, cr, request, &response, refuse) {
+	request.Gone = r.Context().Done()
+	ask := func(c doors.Client) error { return c.Decide(request, &response) }
+	if !s.decide(cr, ask, refuse) {
 		return
 	}
 	text := "OK"

@@ -18,9 +18,15 @@ import (
 // What the body of /v1/check has.
 type (
 	checkBody struct {
+		// About descriptors.
 		Domain      string           `json:"domain"`
 		Descriptors []descriptorBody `json:"descriptors"`
 		Hits        uint32           `json:"hits"`
+		// About a key.
+		Key       *string     `json:"key"`
+		Limits    []quotaBody `json:"limits"`
+		Algorithm string      `json:"algorithm"`
+		Cost      *int64      `json:"cost"`
 	}
 	descriptorBody struct {
 		Entries []entryBody `json:"entries"`
@@ -35,11 +41,24 @@ type (
 		Requests uint32 `json:"requests_per_unit"`
 		Unit     string `json:"unit"`
 	}
+	quotaBody struct {
+		Limit  *int64 `json:"limit"`
+		Window string `json:"window"`
+	}
 )
+
+// A question is what a body asks.
+type question struct {
+	request doors.Request
+	key     doors.KeyRequest
+	ofKey   bool // it asks about key, not request
+}
 
 var (
 	errBody   = errors.New("the body is one JSON object, in UTF-8")
 	errUnit   = errors.New("the unit of a limit is second, minute, hour, day, week, month or year")
+	errForm   = errors.New("the body has domain, descriptors and hits, or key, limits, algorithm and cost")
+	errQuota  = errors.New("each of the limits has a limit and a window")
 	errLength = errors.New("the body has more than 64 KB")
 	errType   = errors.New("the body is " + jsonType)
 )
@@ -64,7 +83,7 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	listener.HasRead(r)
-	request, err := ck.parse()
+	q, err := ck.parse()
 	if err != nil {
 		fail(w, r, http.StatusBadRequest, err.Error())
 		return
@@ -77,11 +96,24 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) {
 		cr.Authorization = given[0]
 	}
 	refuse := func(f *doors.Refusal) { refuseCheck(w, r, f) }
-	if !s.decide(r, &cr, request, &ck.response, refuse) {
+	q.request.Gone, q.key.Gone = r.Context().Done(), r.Context().Done()
+	ask := func(c doors.Client) error {
+		if q.ofKey {
+			return c.Allow(&q.key, &ck.decision)
+		}
+		return c.Decide(&q.request, &ck.response)
+	}
+	if !s.decide(&cr, ask, refuse) {
 		return
 	}
-	status := writeDecision(w.Header(), request.Domain, &ck.response)
-	ck.answer = appendAnswer(ck.answer[:0], &ck.response)
+	var status int
+	if ck.answer = ck.answer[:0]; q.ofKey {
+		status = writeKeyDecision(w.Header(), &ck.decision)
+		ck.answer = appendKeyAnswer(ck.answer, &ck.decision)
+	} else {
+		status = writeDecision(w.Header(), q.request.Domain, &ck.response)
+		ck.answer = appendAnswer(ck.answer, &ck.response)
+	}
 	writeBody(w, status, ck.answer)
 }
 
@@ -97,25 +129,30 @@ func isJSON(contentType string) bool {
 // A checking is the memory for a request of /v1/check. Those of requests that have ended are used again.
 type checking struct {
 	body     []byte
-	request  doors.Request
+	question question
 	response doors.Response
+	decision doors.KeyDecision
 	answer   []byte
 }
 
 // What a checking keeps the memory of.
 const (
 	maxKept         = 1 << 12 // bytes of a body or an answer
-	maxKeptStatuses = 16
+	maxKeptStatuses = 16      // of descriptors and limits too
 )
 
 // release makes the memory of a request free for others, unless it is large.
 func (s *Server) release(ck *checking) {
-	if cap(ck.body) > maxKept || cap(ck.answer) > maxKept || cap(ck.request.Descriptors) > maxKeptStatuses ||
-		cap(ck.response.Statuses) > maxKeptStatuses {
+	descriptors, limits := ck.question.request.Descriptors, ck.question.key.Limits
+	if cap(ck.body) > maxKept || cap(ck.answer) > maxKept || cap(descriptors) > maxKeptStatuses ||
+		cap(limits) > maxKeptStatuses || cap(ck.response.Statuses) > maxKeptStatuses {
 		return
 	}
-	clear(ck.request.Descriptors)
-	ck.request = doors.Request{Descriptors: ck.request.Descriptors[:0]}
+	clear(descriptors)
+	clear(limits)
+	ck.question = question{
+		request: doors.Request{Descriptors: descriptors[:0]}, key: doors.KeyRequest{Limits: limits[:0]},
+	}
 	s.checks.Put(ck)
 }
 
@@ -135,19 +172,19 @@ func (ck *checking) readBody(from io.Reader) error {
 	}
 }
 
-// parse makes a request of the body, which it refers to.
-func (ck *checking) parse() (*doors.Request, error) {
+// parse makes a question of the body, which it refers to.
+func (ck *checking) parse() (*question, error) {
 	if !utf8.Valid(ck.body) {
 		return nil, errBody
 	}
-	if parsePlain(ck.body, &ck.request) {
-		return &ck.request, nil
+	if parsePlain(ck.body, &ck.question) {
+		return &ck.question, nil
 	}
 	return parse(ck.body)
 }
 
-// parse makes a request of a body that is valid UTF-8.
-func parse(body []byte) (*doors.Request, error) {
+// parse makes a question of a body that is valid UTF-8.
+func parse(body []byte) (*question, error) {
 	var in checkBody
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -160,7 +197,37 @@ func parse(body []byte) (*doors.Request, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errBody
 	}
-	out := &doors.Request{
+	aboutDescriptors := in.Domain != "" || in.Descriptors != nil || in.Hits != 0
+	aboutKey := in.Limits != nil || in.Algorithm != "" || in.Cost != nil
+	switch ofKey := in.Key != nil; {
+	case ofKey && aboutDescriptors, !ofKey && aboutKey:
+		return nil, errForm
+	case ofKey:
+		return in.ofKey()
+	}
+	out, err := in.ofDescriptors()
+	return &question{request: out}, err
+}
+
+// ofKey returns the question of a body that has a key.
+func (in *checkBody) ofKey() (*question, error) {
+	q := &question{ofKey: true}
+	q.key = doors.KeyRequest{Key: []byte(*in.Key), Algorithm: []byte(in.Algorithm), Cost: 1}
+	if in.Cost != nil {
+		q.key.Cost = *in.Cost
+	}
+	for _, l := range in.Limits {
+		if l.Limit == nil || l.Window == "" {
+			return nil, errQuota
+		}
+		q.key.Limits = append(q.key.Limits, doors.KeyLimit{Limit: *l.Limit, Window: []byte(l.Window)})
+	}
+	return q, nil
+}
+
+// ofDescriptors returns the request of a body that has descriptors.
+func (in *checkBody) ofDescriptors() (doors.Request, error) {
+	out := doors.Request{
 		Domain: []byte(in.Domain), Hits: in.Hits, Descriptors: make([]doors.Descriptor, len(in.Descriptors)),
 	}
 	for i := range in.Descriptors {
@@ -172,7 +239,7 @@ func parse(body []byte) (*doors.Request, error) {
 		if from.Limit != nil {
 			unit := unitOf(from.Limit.Unit)
 			if !unit.Valid() {
-				return nil, errUnit
+				return out, errUnit
 			}
 			to.Override = &doors.Override{Requests: from.Limit.Requests, Unit: unit}
 		}

@@ -56,6 +56,82 @@ func TestBodies(t *testing.T) {
 	require.Equal(t, "close", w.Header().Get("Connection"))
 }
 
+func TestBodiesOfKeys(t *testing.T) {
+	b := newBench(t)
+	for body, want := range map[string]string{
+		`{"key":"user:42","limits":[{"limit":100,"window":"1m"}]}`: `key user:42 100/1m "" cost 1`,
+		`{"cost":0,"algorithm":"GCRA 5","limits":[{"window":"1s","limit":7},{"limit":9,"window":"60000"}],` +
+			`"key":""}`: `key  7/1s 9/60000 "GCRA 5" cost 0`,
+		`{"key":"\u00e9","cost":-1}`:                                 `key é "" cost -1`,
+		`{"key":"a","domain":null,"limits":null,"cost":null}`:        `key a "" cost 1`,
+		`{"key":"a","limits":[{"limit":-1,"window":"\u0031m"}]}`:     `key a -1/1m "" cost 1`,
+		`{"key":"a","limits":[{"limit":900719925474,"window":"x"}]}`: `key a 900719925474/x "" cost 1`,
+	} {
+		w, answer := b.check(body)
+		require.Equal(t, 200, w.Code, answer)
+		require.Equal(t, want, b.last())
+	}
+	for body, want := range map[string]string{
+		`{"key":"a","hits":1}`:                           "or key, limits",
+		`{"key":"a","descriptors":[]}`:                   "or key, limits",
+		`{"domain":"d","key":"a"}`:                       "or key, limits",
+		`{"limits":[{"limit":1,"window":"1s"}]}`:         "or key, limits",
+		`{"cost":1}`:                                     "or key, limits",
+		`{"domain":"d","algorithm":"LOG"}`:               "or key, limits",
+		`{"key":"a","limits":[{"window":"1s"}]}`:         "a limit and a window",
+		`{"key":"a","limits":[{"limit":1}]}`:             "a limit and a window",
+		`{"key":"a","limits":[null]}`:                    "a limit and a window",
+		`{"key":"a","limits":[{"limit":1.5}]}`:           "cannot unmarshal",
+		`{"key":"a","cost":9223372036854775808}`:         "cannot unmarshal",
+		`{"key":"a","limits":[{"limit":1,"window":60}]}`: "cannot unmarshal",
+		`{"key":"a","peek":true}`:                        "unknown field",
+	} {
+		w, answer := b.check(body)
+		require.Equal(t, 400, w.Code, body)
+		require.Contains(t, answer, want, body)
+		require.Empty(t, b.last(), body)
+	}
+}
+
+func TestDecisionsOfKeysAreShown(t *testing.T) {
+	const most = "999999999999999" // of an integer in these headers
+	b := newBench(t)
+	for _, c := range []struct {
+		decision      doors.KeyDecision
+		status        int
+		headers, body string
+	}{
+		{
+			doors.KeyDecision{Code: doors.OK, Limit: 10, WindowMs: 60_000, Remaining: 9, ResetMs: 59_001},
+			200, `"default";q=10;w=60 "default";r=9;t=60 - 10 9 60`,
+			`{"code":"OK","limit":10,"window_ms":60000,"remaining":9,"reset_ms":59001}`,
+		},
+		{
+			doors.KeyDecision{Code: doors.OverLimit, Limit: 10, WindowMs: 1500, RetryMs: 1, ResetMs: 1400},
+			429, `"default";q=10 "default";r=0;t=1 1 10 0 1`,
+			`{"code":"OVER_LIMIT","limit":10,"window_ms":1500,"remaining":0,"reset_ms":1400,"retry_ms":1}`,
+		},
+		{
+			doors.KeyDecision{
+				Code: doors.OverLimit, Limit: 1<<53 - 1, WindowMs: 1000, Remaining: 1<<53 - 2, RetryMs: -1,
+			},
+			429, `"default";q=` + most + `;w=1 "default";r=` + most + ` - ` + most + ` ` + most + ` -`,
+			`{"code":"OVER_LIMIT","limit":9007199254740991,"window_ms":1000,"remaining":9007199254740990,` +
+				`"reset_ms":0,"retry_ms":-1}`,
+		},
+	} {
+		b.allow = func(d *doors.KeyDecision) error { *d = c.decision; return nil }
+		w, body := b.check(`{"key":"a"}`)
+		require.Equal(t, c.status, w.Code)
+		require.Equal(t, c.headers, shown(w.Header()))
+		require.Equal(t, c.body, body)
+	}
+	b.allow = func(*doors.KeyDecision) error { return &doors.Refusal{Reason: doors.Forbidden, Text: "why"} }
+	w, body := b.check(`{"key":"a"}`)
+	require.Equal(t, 403, w.Code)
+	require.JSONEq(t, `{"error":"why"}`, body)
+}
+
 // TestContentTypeWithParameter: a parameter changes nothing.
 func TestContentTypeWithParameter(t *testing.T) {
 	b := newBench(t)

@@ -54,6 +54,7 @@ type bench struct {
 	logged  []string
 	loading bool
 	decide  func(*doors.Request, *doors.Response) error
+	allow   func(*doors.KeyDecision) error
 	login   error
 }
 
@@ -115,6 +116,23 @@ func (c client) Decide(r *doors.Request, response *doors.Response) error {
 	response.Code, response.Binding = doors.OK, -1
 	if decide != nil {
 		return decide(r, response)
+	}
+	return nil
+}
+
+// Allow implements doors.Client.
+func (c client) Allow(r *doors.KeyRequest, decision *doors.KeyDecision) error {
+	text := fmt.Sprintf("key %s", r.Key)
+	for _, l := range r.Limits {
+		text += fmt.Sprintf(" %d/%s", l.Limit, l.Window)
+	}
+	c.mu.Lock()
+	c.asked = append(c.asked, fmt.Sprintf("%s %q cost %d", text, r.Algorithm, r.Cost))
+	allow := c.allow
+	c.mu.Unlock()
+	decision.Code = doors.OK
+	if allow != nil {
+		return allow(decision)
 	}
 	return nil
 }

@@ -12,23 +12,43 @@ import (
 // parsePlain makes a request of a body that is valid UTF-8, and refers to it. It reads what clients usually
 // send, for a tenth of what encoding/json costs. It returns false for all else: what is no valid request, or
 // has escapes, null, a key twice, or in other letters. parse decides about that.
-func parsePlain(body []byte, out *doors.Request) bool {
+func parsePlain(body []byte, q *question) bool {
 	p := plain{text: body}
-	out.Descriptors = out.Descriptors[:0]
+	r, k := &q.request, &q.key
+	r.Descriptors, k.Limits, k.Cost, q.ofKey = r.Descriptors[:0], k.Limits[:0], 1, false
+	aboutDescriptors, aboutKey := false, false
 	return p.object(func(key []byte) bool {
 		switch string(key) {
 		case "domain":
-			return p.once(0) && p.string(&out.Domain)
+			aboutDescriptors = true
+			return p.once(0) && p.string(&r.Domain)
 		case "descriptors":
+			aboutDescriptors = true
 			return p.once(1) && p.array(func() bool {
-				out.Descriptors = append(out.Descriptors, doors.Descriptor{})
-				return p.descriptor(&out.Descriptors[len(out.Descriptors)-1])
+				r.Descriptors = append(r.Descriptors, doors.Descriptor{})
+				return p.descriptor(&r.Descriptors[len(r.Descriptors)-1])
 			})
 		case "hits":
-			return p.once(2) && p.uint32(&out.Hits)
+			aboutDescriptors = true
+			return p.once(2) && p.uint32(&r.Hits)
+		case "key":
+			q.ofKey = true
+			return p.once(3) && p.string(&k.Key)
+		case "limits":
+			aboutKey = true
+			return p.once(4) && p.array(func() bool {
+				k.Limits = append(k.Limits, doors.KeyLimit{})
+				return p.quota(&k.Limits[len(k.Limits)-1])
+			})
+		case "algorithm":
+			aboutKey = true
+			return p.once(5) && p.string(&k.Algorithm)
+		case "cost":
+			aboutKey = true
+			return p.once(6) && p.int64(&k.Cost)
 		}
 		return false
-	}) && p.next() == 0
+	}) && p.next() == 0 && (q.ofKey && !aboutDescriptors || !q.ofKey && !aboutKey)
 }
 
 // A plain is a reader of JSON. Its methods return false for what it does not read.
@@ -84,6 +104,20 @@ func (p *plain) limit(out *doors.Override) bool {
 		}
 		return false
 	}) && out.Unit.Valid()
+}
+
+func (p *plain) quota(out *doors.KeyLimit) bool {
+	given := 0
+	return p.object(func(key []byte) bool {
+		given++
+		switch string(key) {
+		case "limit":
+			return p.once(0) && p.int64(&out.Limit)
+		case "window":
+			return p.once(1) && p.string(&out.Window)
+		}
+		return false
+	}) && given == 2 && len(out.Window) > 0
 }
 
 // object reads an object. member reads the value of a key.
@@ -148,6 +182,13 @@ func (p *plain) uint32(out *uint32) bool {
 	return ok
 }
 
+func (p *plain) int64(out *int64) bool {
+	var n uint64
+	ok := p.number(math.MaxInt64, &n)
+	*out = int64(n)
+	return ok
+}
+
 // number reads a number that has digits only. What may not follow those, its caller refuses.
 func (p *plain) number(most uint64, out *uint64) bool {
 	p.next()
@@ -201,6 +242,34 @@ func appendAnswer(b []byte, response *doors.Response) []byte {
 	return append(b, "]}\n"...)
 }
 
+// appendKeyAnswer appends the answer to a decision about a key, and an end of line.
+func appendKeyAnswer(b []byte, d *doors.KeyDecision) []byte {
+	b = appendCode(b, d.Code)
+	for _, field := range [...]struct {
+		name  string
+		value int64
+	}{
+		{`,"limit":`, d.Limit},
+		{`,"window_ms":`, d.WindowMs},
+		{`,"remaining":`, d.Remaining},
+		{`,"reset_ms":`, d.ResetMs},
+	} {
+		b = append(b, field.name...)
+		b = strconv.AppendInt(b, field.value, 10)
+	}
+	b = appendRetry(b, d.Code, d.RetryMs)
+	return append(b, "}\n"...)
+}
+
+// appendRetry appends the milliseconds to wait after a denial, -1 for ever.
+func appendRetry(b []byte, c doors.Code, ms int64) []byte {
+	if c != doors.OverLimit {
+		return b
+	}
+	b = append(b, `,"retry_ms":`...)
+	return strconv.AppendInt(b, ms, 10)
+}
+
 func appendStatus(b []byte, s *doors.Status) []byte {
 	b = appendCode(b, s.Code)
 	if s.HasLimit {
@@ -223,10 +292,7 @@ func appendStatus(b []byte, s *doors.Status) []byte {
 			b = strconv.AppendInt(b, s.ResetSeconds, 10)
 		}
 	}
-	if s.Code == doors.OverLimit {
-		b = append(b, `,"retry_ms":`...) // -1: never
-		b = strconv.AppendInt(b, s.RetryMs, 10)
-	}
+	b = appendRetry(b, s.Code, s.RetryMs)
 	if s.QuotaOver {
 		b = append(b, `,"quota_over":true`...)
 	}

@@ -14,8 +14,12 @@ import (
 	"github.com/zlimit/zlimit/policy"
 )
 
-// textOf returns all that a request has.
-func textOf(r *doors.Request) string {
+// textOf returns all that a question has.
+func textOf(q *question) string {
+	if q.ofKey {
+		return fmt.Sprintf("%q %q %q %d", q.key.Key, q.key.Limits, q.key.Algorithm, q.key.Cost)
+	}
+	r := &q.request
 	text := fmt.Sprintf("%q %d", r.Domain, r.Hits)
 	for i := range r.Descriptors {
 		d := &r.Descriptors[i]
@@ -32,11 +36,11 @@ func textOf(r *doors.Request) string {
 
 // differs compares what a parser makes of a body with what encoding/json does. It returns what differs, or
 // "".
-func differs(plain func([]byte, *doors.Request) bool, body string) string {
+func differs(plain func([]byte, *question) bool, body string) string {
 	if !utf8.ValidString(body) {
 		return "" // refused before
 	}
-	var got doors.Request
+	var got question
 	if !plain([]byte(body), &got) {
 		return "" // encoding/json decides
 	}
@@ -58,6 +62,8 @@ var plainBodies = []string{
 	`{"descriptors":[{"hits":18446744073709551615},{"hits":0}]}`,
 	`{"descriptors":[{"limit":{"unit":"year","requests_per_unit":4294967295}},{"limit":{"unit":"second"}}]}`,
 	`{"domain":"d","descriptors":[{"entries":[{"key":"a","value":"b"},{"key":"c","value":"d"}]}],"hits":1}`,
+	`{"key":""}`, `{"key":"k","limits":[]}`, `{"cost":9223372036854775807,"key":"k","algorithm":"GCRA 5"}`,
+	`{"limits":[{"limit":1,"window":"1s"},{"window":"60000","limit":9223372036854775807}],"key":"user:42"}`,
 }
 
 // otherBodies are not: encoding/json may take them, or not.
@@ -81,30 +87,39 @@ var otherBodies = []string{
 	`{"descriptors":[{"entries":[{"key":"a"}],"entries":[{"value":"b"}]}]}`,
 	`{"descriptors":[{"domain":"d"}]}`,
 	`{"descriptors":[{"hits":1}],"descriptors":[{}]}`,
+	`{"key":"k","domain":""}`, `{"key":"k","hits":0}`, `{"cost":1}`, `{"limits":[]}`, `{"algorithm":""}`,
+	`{"key":"k","cost":9223372036854775808}`, `{"key":"k","cost":-1}`, `{"key":"k","key":"k"}`,
+	`{"key":"k","limits":[{"limit":1}]}`, `{"key":"k","limits":[{"window":"1s"}]}`,
+	`{"key":"k","limits":[{"limit":1,"window":""}]}`, `{"key":"k","limits":[{"limit":1,"limit":1}]}`,
 	`{"descriptors":[{"entries":[{"key":"a","key":"b"}]}]}`,
 	"{\u00a0}", "\ufeff{}", `/**/{}`, strings.Repeat("[", 20_000), `{"x":` + strings.Repeat("[", 20_000),
 }
 
 func TestPlainBodies(t *testing.T) {
 	for _, body := range plainBodies {
-		require.True(t, parsePlain([]byte(body), new(doors.Request)), body)
+		require.True(t, parsePlain([]byte(body), new(question)), body)
 		require.Empty(t, differs(parsePlain, body), body)
 	}
 	for _, body := range otherBodies {
-		require.False(t, parsePlain([]byte(body), new(doors.Request)), body)
+		require.False(t, parsePlain([]byte(body), new(question)), body)
 	}
 }
 
 // TestPlainBodiesAreCompared: the comparison notices parsers with faults.
 func TestPlainBodiesAreCompared(t *testing.T) {
-	for body, fault := range map[string]func([]byte, *doors.Request) bool{
-		`{"hits":1`:            func([]byte, *doors.Request) bool { return true },
-		`{"hits":01}`:          func(_ []byte, r *doors.Request) bool { r.Hits = 1; return true },
-		`{"hits":1,"hits":2}`:  func(_ []byte, r *doors.Request) bool { r.Hits = 1; return true },
-		`{"descriptors":[{}]}`: func(_ []byte, r *doors.Request) bool { return true },
-		`{"domain":"a"}`: func(body []byte, r *doors.Request) bool {
-			ok := parsePlain(body, r)
-			r.Domain[0]++
+	for body, fault := range map[string]func([]byte, *question) bool{
+		`{"hits":1`:            func([]byte, *question) bool { return true },
+		`{"hits":01}`:          func(_ []byte, q *question) bool { q.request.Hits = 1; return true },
+		`{"hits":1,"hits":2}`:  func(_ []byte, q *question) bool { q.request.Hits = 1; return true },
+		`{"descriptors":[{}]}`: func([]byte, *question) bool { return true },
+		`{"domain":"a"}`: func(body []byte, q *question) bool {
+			ok := parsePlain(body, q)
+			q.request.Domain[0]++
+			return ok
+		},
+		`{"key":"a"}`: func(body []byte, q *question) bool {
+			ok := parsePlain(body, q)
+			q.key.Cost = 0
 			return ok
 		},
 	} {
@@ -132,7 +147,8 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 	s := New(new(Options))
 	ck := new(checking)
 	for _, body := range []string{
-		plainBodies[9], `{"descriptors":[{"hits":1},{"hits":`, `{"descriptors":[{},{}]}`,
+		plainBodies[9], `{"descriptors":[{"hits":1},{"hits":`, `{"descriptors":[{},{}]}`, plainBodies[16],
+		`{"limits":[{"limit":1,"window":"1m"},{"limit":2`, `{"key":"a"}`, plainBodies[9],
 	} {
 		require.NoError(t, ck.readBody(strings.NewReader(body)))
 		request, err := ck.parse()
@@ -145,7 +161,7 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 	}
 	require.NoError(t, ck.readBody(strings.NewReader(plainBodies[12])))
 	allocs := testing.AllocsPerRun(100, func() {
-		ck.request.Descriptors = ck.request.Descriptors[:0]
+		ck.question.request.Descriptors = ck.question.request.Descriptors[:0]
 		if _, err := ck.parse(); err != nil {
 			t.Error(err)
 		}

@@ -1,6 +1,7 @@
 // Package web decides for clients of HTTP/1.1. POST /v1/check is asked in JSON for the descriptors that its
-// body has, and GET /v1/auth by proxies that let another server decide about a request, such as nginx's
-// auth_request: the policies make descriptors of that request. docs/front-doors.md has both forms.
+// body has, or for a key by the limits that it has. GET /v1/auth is asked by proxies that let another server
+// decide about a request, such as nginx's auth_request: the policies make descriptors of that request.
+// docs/front-doors.md has the forms.
 //
 // This package is internal to zlimit: it may change in any release.
 package web
@@ -129,11 +130,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// decide runs a decision, unless too many are under way. It reports whether response has it; otherwise the
-// client was answered by refuse.
+// decide asks a client for a decision, unless too many are under way. It reports whether it was made;
+// otherwise the peer was answered by refuse.
 func (s *Server) decide(
-	r *http.Request, cr *doors.Credentials, request *doors.Request, response *doors.Response,
-	refuse func(*doors.Refusal),
+	cr *doors.Credentials, ask func(doors.Client) error, refuse func(*doors.Refusal),
 ) bool {
 	select {
 	case s.running <- struct{}{}:
@@ -144,8 +144,7 @@ func (s *Server) decide(
 	}
 	c, err := s.pool.get(cr)
 	if err == nil {
-		request.Gone = r.Context().Done()
-		err = c.client.Decide(request, response)
+		err = ask(c.client)
 		s.pool.put(c)
 	}
 	if err == nil {
