@@ -161,7 +161,8 @@ publish-check: packages ## the packages, and what keeps them from being publishe
 		$(if $(FINAL),-final) $(if $(QUICK),-platform $(PLATFORM))
 
 packages-test: ## the tests of these packages, each installed into a fresh project; SERVERS=2000 starts so many in each language, NODES=22,24 tries these versions of Node too
-	$(GO) test -C dist ./packages -timeout 20m $(if $(SERVERS),-servers $(SERVERS)) $(if $(NODES),-nodes $(NODES))
+	$(GO) run -C compat/run . --prepare java,libraries-node,libraries-python
+	ZLIMIT_PREPARED=yes $(GO) test -C dist ./packages -timeout 20m $(if $(SERVERS),-servers $(SERVERS)) $(if $(NODES),-nodes $(NODES))
 
 tidy: ## go mod tidy in every module
 	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done
