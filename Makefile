@@ -18,15 +18,20 @@ PLATFORM = $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build test race steady fuzz lint vulncheck bench bench-quick figures bench-doors compat libraries difftest crash \
-	abuse browser sentinel cluster clusters soak record picture zones pgo tidy image release dist packages packages-test \
-	publish-check
+.PHONY: help build compile test race steady fuzz lint vulncheck bench bench-quick figures bench-doors \
+	compat libraries difftest crash abuse browser sentinel cluster clusters soak record picture zones pgo \
+	tidy image release dist packages packages-test publish-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build ./zlimit-server
 	$(GO) build -o zlimit-server ./cmd/zlimit-server
+
+# Without linking. go builds that run side by side compile the same packages twice.
+compile: ## what the other targets would compile each for itself if they ran side by side
+	$(GO) list -pgo=off -export ./... >/dev/null
+	$(GO) list -C lab -pgo=off -export ./... >/dev/null
 
 test: ## the tests: needs Go and nothing else
 	$(GO) test -pgo=off ./...
@@ -156,7 +161,8 @@ publish-check: packages ## the packages, and what keeps them from being publishe
 		$(if $(FINAL),-final) $(if $(QUICK),-platform $(PLATFORM))
 
 packages-test: ## the tests of these packages, each installed into a fresh project; SERVERS=2000 starts so many in each language, NODES=22,24 tries these versions of Node too
-	$(GO) test -C dist ./packages -timeout 20m $(if $(SERVERS),-servers $(SERVERS)) $(if $(NODES),-nodes $(NODES))
+	$(GO) run -C compat/run . --prepare java,libraries-node,libraries-python
+	ZLIMIT_PREPARED=yes $(GO) test -C dist ./packages -timeout 20m $(if $(SERVERS),-servers $(SERVERS)) $(if $(NODES),-nodes $(NODES))
 
 tidy: ## go mod tidy in every module
 	@for mod in $$(git ls-files '*go.mod'); do (cd $$(dirname $$mod) && $(GO) mod tidy); done

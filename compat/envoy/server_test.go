@@ -36,9 +36,13 @@ type zlimitServer struct {
 
 var readyLine = regexp.MustCompile(`^ready port=(\d+) .* grpc=(.*)$`)
 
-// buildZlimit builds zlimit-server and returns its path.
+// buildZlimit returns the path of zlimit-server: that of the environment variable ZLIMIT_SERVER, which
+// compat/run sets, or one that it builds.
 func buildZlimit(t *testing.T) string {
 	t.Helper()
+	if program := os.Getenv("ZLIMIT_SERVER"); program != "" {
+		return program
+	}
 	program := filepath.Join(t.TempDir(), "zlimit-server")
 	build := exec.CommandContext(t.Context(), "go", "build", "-pgo=off", "-o", program, "./cmd/zlimit-server")
 	build.Dir = filepath.Join("..", "..")

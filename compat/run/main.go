@@ -38,6 +38,7 @@ type options struct {
 	tls       bool
 	gateway   bool
 	cluster   bool
+	prepare   string // preparations to run instead
 }
 
 func main() {
@@ -60,6 +61,9 @@ func main() {
 	flag.BoolVar(&o.cluster, "cluster", false,
 		"run our server and redis-server each as a cluster of one node, with the clients' cluster clients; "+
 			"also with --libraries")
+	flag.StringVar(&o.prepare, "prepare", "",
+		"install these and do nothing else, separated by commas: python, node, java, libraries-python, "+
+			"libraries-node, libraries-java; tests of dist/packages use them")
 	flag.StringVar(&o.write, "write", "",
 		"file to write the table to as Markdown; a relative path is under the root")
 	flag.Parse()
@@ -80,6 +84,10 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, e
 	root, err := findRoot()
 	if err != nil {
 		return false, err
+	}
+	if o.prepare != "" {
+		err := prepareNamed(ctx, preparations(root), filepath.Join(root, "compat", ".bin"), o.prepare)
+		return err == nil, err
 	}
 	if o.tests {
 		return runTests(ctx, root, o, stdout)

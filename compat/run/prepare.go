@@ -59,7 +59,7 @@ func sentinelPreparations(root string) []preparation {
 	}
 }
 
-// pythonPreparation installs a folder's requirements.txt in the folder.
+// pythonPreparation installs a folder's requirements.txt, which lists all that is needed, in the folder.
 func pythonPreparation(name, dir string) preparation {
 	return preparation{
 		name: name, dir: dir,
@@ -70,7 +70,7 @@ func pythonPreparation(name, dir string) preparation {
 			{
 				// Modules are compiled when they are imported: most never are.
 				".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check",
-				"--no-compile", "-r", "requirements.txt",
+				"--no-compile", "--no-deps", "-r", "requirements.txt",
 			},
 		},
 	}
@@ -101,6 +101,23 @@ func serverPreparation(root, binary string) preparation {
 		name: "zlimit-server", dir: root,
 		steps: [][]string{{"go", "build", "-pgo=off", "-o", binary, "./cmd/zlimit-server"}},
 	}
+}
+
+// prepareNamed runs those of all whose names are listed, separated by commas.
+func prepareNamed(ctx context.Context, all []preparation, stamps, names string) error {
+	if err := os.MkdirAll(stamps, 0o755); err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(all, func(p preparation) bool { return p.name == name })
+		if i < 0 {
+			return fmt.Errorf("--prepare: nothing is named %q", name)
+		}
+		if _, err := all[i].run(ctx, stamps); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run reports whether anything had to be done. stamps is the folder that records

@@ -60,6 +60,29 @@ func TestPreparation(t *testing.T) {
 	}
 }
 
+func TestPrepareNamed(t *testing.T) {
+	dir := t.TempDir()
+	var all []preparation
+	for _, name := range []string{"one", "two", "three"} {
+		all = append(all, preparation{name: name, dir: dir, steps: [][]string{{"sh", "-c", "echo >" + name}}})
+	}
+	if err := prepareNamed(t.Context(), all, filepath.Join(dir, "stamps"), "three,one"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"one": true, "two": false, "three": true} {
+		if got := allExist([]string{filepath.Join(dir, name)}); got != want {
+			t.Errorf("%s has run: %v", name, got)
+		}
+	}
+	if err := prepareNamed(t.Context(), all, dir, "one,four"); err == nil {
+		t.Error("an unknown name is no error")
+	}
+	all[1].steps = [][]string{{"false"}}
+	if err := prepareNamed(t.Context(), all, dir, "two"); err == nil {
+		t.Error("a failure is no error")
+	}
+}
+
 func TestJar(t *testing.T) {
 	root := t.TempDir()
 	pack := func(name, manifest string) {

@@ -18,7 +18,7 @@ import (
 // ledger that never denies and keeps every unit to the end.
 const (
 	window       = time.Second
-	windowLimit  = 40
+	windowLimit  = 20
 	ledgerWindow = 10 * time.Minute
 	ledgerLimit  = 1_000_000
 
@@ -28,7 +28,7 @@ const (
 )
 
 // between is the time between two calls of a limiter.
-var between = flag.Duration("between", 10*time.Millisecond, "time between two calls of a limiter")
+var between = flag.Duration("between", 20*time.Millisecond, "time between two calls of a limiter")
 
 // slidingWindow is the usual script; the members are unique.
 const slidingWindow = `

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,10 +29,9 @@ var counted = regexp.MustCompile(`(?m)^zlimit_hits\{kind="log"\} [1-9]`)
 func scrapes(t *testing.T) (first, second string) {
 	t.Helper()
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "zlimit-server")
-	build := exec.Command("go", "build", "-C", "../..", "-pgo=off", "-o", binary, "./cmd/zlimit-server")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the image's, whose build is then cached
-	out, err := build.CombinedOutput()
+	binary := filepath.Join(dir, "zlimit-server-"+runtime.GOOS+"-"+runtime.GOARCH)
+	out, err := exec.Command("go", "run", "../release", "-source", "../../", // as in image: it is cached
+		"-only", runtime.GOOS+"/"+runtime.GOARCH, "-pgo=off", "-out", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()

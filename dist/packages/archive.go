@@ -18,6 +18,10 @@ import (
 // maxArchive is how many bytes a wheel, a tarball or a jar may have.
 const maxArchive = 8_000_000
 
+// compression is the level of archives. Tests lower it: they need packages, not the last percent of their
+// size.
+var compression = flate.BestCompression
+
 var errLarge = errors.New("it is too large")
 
 // longAgo is the time of everything in an archive: the first that a zip file can have.
@@ -35,7 +39,7 @@ func writeZip(name string, files []file) error {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
-		return flate.NewWriter(out, flate.BestCompression)
+		return flate.NewWriter(out, compression)
 	})
 	for _, f := range files {
 		h := &zip.FileHeader{Name: f.path, Method: zip.Deflate, Modified: longAgo}
@@ -58,7 +62,7 @@ func writeZip(name string, files []file) error {
 // npm calls a package.
 func writeTar(name, folder string, files []file) error {
 	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	z, err := gzip.NewWriterLevel(&out, compression)
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,32 @@ func requireTimes(t *testing.T, ways int, printed string) {
 // rounds is how often the scripts that measure start each server here: they are to work.
 const rounds = "2"
 
+// prepared returns the folder compat of this repository if compat/run has installed there what comparisons
+// need, as make packages-test has it do, or "": each of them then installs it for itself.
+func prepared(t *testing.T) (compat string) {
+	t.Helper()
+	if os.Getenv("ZLIMIT_PREPARED") == "" {
+		return ""
+	}
+	compat, err := filepath.Abs(filepath.Join("..", "..", "compat"))
+	require.NoError(t, err)
+	return compat
+}
+
+// usePackages lets a virtual environment import what another has.
+func usePackages(t *testing.T, python, other string) {
+	t.Helper()
+	pattern := filepath.Join("lib", "python3*", "site-packages")
+	var dirs []string
+	for _, environment := range []string{filepath.Dir(filepath.Dir(python)), other} {
+		found, err := filepath.Glob(filepath.Join(environment, pattern))
+		require.NoError(t, err)
+		require.Len(t, found, 1, environment)
+		dirs = append(dirs, found[0])
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dirs[0], "prepared.pth"), []byte(dirs[1]+"\n"), 0o644))
+}
+
 // TestBesideFakeredis runs the documents' flows, limiter libraries and calls of limiters on
 // zlimit and on fakeredis.
 func TestBesideFakeredis(t *testing.T) {
@@ -64,8 +90,14 @@ func TestBesideFakeredis(t *testing.T) {
 	dir := t.TempDir()
 	copyTree(t, dir, "dist/python/beside", "compat/python", "compat/libraries/python")
 	python := virtualEnvironment(t, dir)
-	pipInstall(t, python, "-r", filepath.Join(dir, "dist", "python", "beside", "requirements.txt"),
-		"-r", filepath.Join(dir, "compat", "libraries", "python", "requirements.txt"))
+	requirements := []string{"-r", filepath.Join(dir, "dist", "python", "beside", "requirements.txt")}
+	if compat := prepared(t); compat != "" {
+		usePackages(t, python, filepath.Join(compat, "libraries", "python", ".venv"))
+	} else {
+		requirements = append(requirements, "-r",
+			filepath.Join(dir, "compat", "libraries", "python", "requirements.txt"))
+	}
+	pipInstall(t, python, requirements...)
 	pipInstall(t, python, "--no-index", "--find-links", filepath.Join(out, "python"),
 		"zlimit=="+pythonVersion(f.version))
 	requireDifferences(t, "python", runIn(t, dir, python, "dist/python/beside/flows.py"))
@@ -79,7 +111,13 @@ func TestBesideIoredisMock(t *testing.T) {
 	copyTree(t, dir, "dist/node", "compat/node", "compat/libraries/node")
 	beside := filepath.Join(dir, "dist", "node", "beside")
 	npm := []string{"--prefer-offline", "--no-audit", "--no-fund", "--no-update-notifier"}
-	runIn(t, filepath.Join(dir, "compat", "libraries", "node"), "npm", append(npm, "ci")...)
+	libraries := filepath.Join("libraries", "node")
+	if compat := prepared(t); compat != "" {
+		require.NoError(t, os.Symlink(filepath.Join(compat, libraries, "node_modules"),
+			filepath.Join(dir, "compat", libraries, "node_modules")))
+	} else {
+		runIn(t, filepath.Join(dir, "compat", libraries), "npm", append(npm, "ci")...)
+	}
 	runIn(t, beside, "npm", append(npm, "install")...)
 	server, err := filepath.Abs(filepath.Join(f.bin, "zlimit-server-"+host.system+"-"+host.arch))
 	require.NoError(t, err)
@@ -91,11 +129,15 @@ func TestBesideIoredisMock(t *testing.T) {
 func TestBesideJedisMock(t *testing.T) {
 	f, out := installing(t)
 	dir := t.TempDir()
-	copyTree(t, dir, "compat/java")
 	mvn, err := newMaven(filepath.Join(dir, "maven"), filepath.Join(out, "java"))
 	require.NoError(t, err)
-	flows := filepath.Join(dir, "compat", "java")
-	require.NoError(t, mvn.run(t.Context(), flows, nil, "package"))
+	compat := prepared(t)
+	flows := filepath.Join(compat, "java")
+	if compat == "" {
+		copyTree(t, dir, "compat/java")
+		flows = filepath.Join(dir, "compat", "java")
+		require.NoError(t, mvn.run(t.Context(), flows, nil, "package"))
+	}
 	beside := filepath.Join(dir, "beside")
 	require.NoError(t, f.stage("java/beside", beside))
 	env := []string{"XDG_CACHE_HOME=" + filepath.Join(dir, "cache")}

@@ -112,7 +112,7 @@ func TestOwner(t *testing.T) {
 	pom, err = os.ReadFile(r.path(mavenArtifact(platforms[0]), ".pom"))
 	require.NoError(t, err)
 	c.metadata("platform", ".pom", f.version, string(pom))
-	f.platforms = platforms[:1]
+	f.platforms, f.binaries[platforms[0]] = platforms[:1], []byte("stub")
 	require.NoError(t, buildPython(t.Context(), f))
 	require.NoError(t, c.wheels(f))
 	require.Empty(t, c.faults)

@@ -10,7 +10,7 @@ if redis.call('ZCARD', key) >= tonumber(ARGV[3]) then return 0 end
 redis.call('ZADD', key, now, ARGV[4])
 return 1`;
 
-const windowMs = 1000, windowLimit = 40;
+const windowMs = 1000, windowLimit = 20;
 const ledgerMs = 600_000, ledgerLimit = 1_000_000;
 const afterErrorMs = 50;
 const answeringMs = 400;

@@ -20,7 +20,7 @@ if redis.call('ZCARD', key) >= tonumber(ARGV[3]) then return 0 end
 redis.call('ZADD', key, now, ARGV[4])
 return 1"""
 
-WINDOW_MS, WINDOW_LIMIT = 1000, 40
+WINDOW_MS, WINDOW_LIMIT = 1000, 20
 LEDGER_MS, LEDGER_LIMIT = 600_000, 1_000_000
 AFTER_ERROR_MS = 50
 ANSWERING_S = 0.4

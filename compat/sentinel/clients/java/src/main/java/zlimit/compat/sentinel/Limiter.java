@@ -28,7 +28,7 @@ final class Limiter {
       redis.call('ZADD', key, now, ARGV[4])
       return 1""";
   private static final long WINDOW_MS = 1000;
-  private static final long WINDOW_LIMIT = 40;
+  private static final long WINDOW_LIMIT = 20;
   private static final long LEDGER_MS = 600_000;
   private static final long LEDGER_LIMIT = 1_000_000;
   private static final long BEGIN_NS = System.nanoTime();
