@@ -168,27 +168,72 @@ func TestMemoryStatsFields(t *testing.T) {
 	require.Contains(t, do(s, "EXEC"), "keys.count 1")
 }
 
+// TestMemoryPurge: the collection is beside the session, except where a command cannot wait.
 func TestMemoryPurge(t *testing.T) {
 	var calls atomic.Int64
 	entered, release := make(chan struct{}), make(chan struct{})
 	e, _ := newEngineWith(t, engine.Options{
 		FreeMemory: func() {
 			calls.Add(1)
-			close(entered)
+			entered <- struct{}{}
 			<-release
 		},
 	})
-	first, second := newSession(t, e), newSession(t, e)
-	done := make(chan string)
-	go func() { done <- do(first, "MEMORY PURGE") }()
+	first, second := newWaiting(e), newSession(t, e)
+	defer first.Close()
+	require.Equal(t, "(nothing)", do(first.Session, "MEMORY PURGE"))
+	require.NotNil(t, first.Blocked())
 	<-entered
 	require.Equal(t, "OK", do(second, "MEMORY PURGE"), "one is under way")
-	close(release)
-	require.Equal(t, "OK", <-done)
+	require.False(t, first.Ready())
+	release <- struct{}{}
+	<-first.woken
+	require.True(t, first.Ready())
+	require.Equal(t, "OK", show(first.Resume()))
 	require.EqualValues(t, 1, calls.Load())
+
+	for i, line := range []string{"EXEC", "EVAL return(redis.call('memory','purge').ok) 0"} {
+		if i == 0 {
+			do(second, "MULTI")
+			do(second, "MEMORY PURGE")
+		}
+		done := make(chan string)
+		go func() { done <- do(second, line) }()
+		<-entered
+		release <- struct{}{}
+		require.Contains(t, <-done, "OK")
+	}
+	require.EqualValues(t, 3, calls.Load())
 
 	bare, _ := newEngine(t)
 	require.Equal(t, "OK", do(newSession(t, bare), "MEMORY PURGE"), "nobody to ask")
+}
+
+// TestMemoryPurgeOutlivesItsClient: the next call collects once the first has.
+func TestMemoryPurgeOutlivesItsClient(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	e, _ := newEngineWith(t, engine.Options{FreeMemory: func() {
+		entered <- struct{}{}
+		<-release
+	}})
+	gone, next := newWaiting(e), newWaiting(e)
+	defer next.Close()
+	require.Equal(t, "(nothing)", do(gone.Session, "MEMORY PURGE"))
+	<-entered
+	gone.Close()
+	require.Equal(t, "OK", next.ask("MEMORY PURGE"), "the first is still under way")
+	release <- struct{}{}
+	done := make(chan string)
+	go func() {
+		for next.Blocked() == nil {
+			do(next.Session, "MEMORY PURGE")
+		}
+		<-next.woken
+		done <- show(next.Resume())
+	}()
+	<-entered
+	release <- struct{}{}
+	require.Equal(t, "OK", <-done)
 }
 
 func TestMemoryReports(t *testing.T) {

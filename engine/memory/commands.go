@@ -10,16 +10,42 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
+// A Caller is the session that runs a command of this package.
+type Caller interface {
+	// InExec reports whether the command is one of EXEC's.
+	InExec() bool
+	// Await makes the session wait for the reply, which run returns in a goroutine of its own, and soon
+	// after over is closed. It returns resp.None at once.
+	Await(timeoutMs int64, run func(over <-chan struct{}) resp.Value, timedOut func() resp.Value) resp.Value
+}
+
 // Commands returns the row of MEMORY, with the handlers of the subcommands that need the
 // engine. free collects garbage and returns unused memory to the system; it may be nil.
 func Commands(doctor, stats commands.Handler, free func()) []commands.Command {
 	var purging sync.Mutex
-	purge := func(*commands.Ctx) resp.Value {
-		if free != nil && purging.TryLock() { // else another call is under way
+	// It is beside the session, whose loop has other clients to serve. EXEC and scripts cannot wait.
+	purge := func(c *commands.Ctx) resp.Value {
+		if free == nil || !purging.TryLock() { // another call is under way
+			return resp.OK
+		}
+		done := make(chan struct{})
+		collect := func() {
+			defer close(done)
 			defer purging.Unlock()
 			free()
 		}
-		return resp.OK
+		if c.Mode.Is(commands.InScript) || c.Env.Caller.(Caller).InExec() {
+			collect()
+			return resp.OK
+		}
+		go collect()
+		return c.Env.Caller.(Caller).Await(0, func(over <-chan struct{}) resp.Value {
+			select {
+			case <-done:
+			case <-over:
+			}
+			return resp.OK
+		}, nil)
 	}
 	row := func(name string, flags commands.Flags, complexity, summary, deviation string, tips []string,
 		handler commands.Handler,
