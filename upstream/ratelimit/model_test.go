@@ -116,8 +116,8 @@ func compare(t *testing.T, native, below *upstream, seed uint64, steps int) stri
 	var trail []string
 	for range steps {
 		now := h.move()
-		require.NoError(t, native.set(now))
-		require.NoError(t, below.set(now))
+		native.must(native.set(now))
+		below.must(below.set(now))
 		if exist := "EXISTS " + strings.Join(modelKeys, " "); native.do(exist) != below.do(exist) {
 			return fmt.Sprintf("at %+d other keys exist: %v", now-startNowMs, trail)
 		}
@@ -270,6 +270,9 @@ var modelFaults = []struct{ name, text, fault string }{
 	},
 }
 
+// faultSeeds are the seeds of the histories that look for faults, first those that find the most.
+var faultSeeds = []uint64{6, 0, 4, 3, 1, 2, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}
+
 func TestComparisonFindsFaults(t *testing.T) {
 	for i, f := range modelFaults {
 		if race.Enabled && i%8 != 0 {
@@ -280,7 +283,7 @@ func TestComparisonFindsFaults(t *testing.T) {
 			require.Equal(t, 1, strings.Count(ratelimit.Library(), f.text), "%q", f.text)
 			native, below := startZlimit(t), startZlimit(t)
 			below.load(strings.Replace(ratelimit.Library(), f.text, f.fault, 1))
-			for seed := range uint64(20) {
+			for _, seed := range faultSeeds {
 				native.do("FLUSHALL")
 				below.do("FLUSHALL")
 				if found := compare(t, native, below, seed, 400); found != "" {
