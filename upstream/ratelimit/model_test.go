@@ -111,7 +111,7 @@ func endsNow(native, below *upstream, line string, nowMs int64) {
 }
 
 // compare runs a history and returns where the two first differ, "" if nowhere.
-func compare(t *testing.T, native, below *upstream, seed uint64, steps int) string {
+func compare(native, below *upstream, seed uint64, steps int) string {
 	h := &history{r: rand.New(rand.NewPCG(seed, 18)), nowMs: beginMs}
 	var trail []string
 	for range steps {
@@ -187,7 +187,7 @@ func TestFunctionsAnswerAsTheCommands(t *testing.T) {
 			t.Parallel()
 			below := startZlimit(t)
 			below.load(ratelimit.Library())
-			require.Empty(t, compare(t, startZlimit(t), below, seed, 1500))
+			require.Empty(t, compare(startZlimit(t), below, seed, 1500))
 		})
 	}
 }
@@ -286,7 +286,7 @@ func TestComparisonFindsFaults(t *testing.T) {
 			for _, seed := range faultSeeds {
 				native.do("FLUSHALL")
 				below.do("FLUSHALL")
-				if found := compare(t, native, below, seed, 400); found != "" {
+				if found := compare(native, below, seed, 400); found != "" {
 					return
 				}
 			}
@@ -300,7 +300,7 @@ func TestFunctionsOnRedis(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			below := startRedis(t)
 			below.load(ratelimit.Library())
-			require.Empty(t, compare(t, startZlimit(t), below, 100+seed, 300))
+			require.Empty(t, compare(startZlimit(t), below, 100+seed, 300))
 		})
 	}
 }
@@ -309,7 +309,7 @@ func TestFunctionsOnRedis(t *testing.T) {
 func TestScriptsOnRedis(t *testing.T) {
 	below := startRedis(t)
 	below.loadScript(ratelimit.Script())
-	require.Empty(t, compare(t, startZlimit(t), below, 100, 300))
+	require.Empty(t, compare(startZlimit(t), below, 100, 300))
 }
 
 // TestOtherReleases: so do the releases that ORACLE_SERVERS names, by functions or, before 7.0, by scripts.
@@ -332,7 +332,7 @@ func TestOtherReleases(t *testing.T) {
 			}
 			for seed := range uint64(2) {
 				below.do("FLUSHALL")
-				require.Empty(t, compare(t, startZlimit(t), below, 100+seed, 300))
+				require.Empty(t, compare(startZlimit(t), below, 100+seed, 300))
 			}
 		})
 	}
