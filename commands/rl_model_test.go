@@ -70,12 +70,11 @@ func (m *rlModel) used(windowMs int64) (used []modelEntry) {
 	if m.fault == "leaves early" {
 		windowMs--
 	}
-	for _, e := range m.entries {
-		if e.score/1000 > m.nowMs-windowMs {
-			used = append(used, e)
-		}
+	i := slices.IndexFunc(m.entries, func(e modelEntry) bool { return e.score/1000 > m.nowMs-windowMs })
+	if i < 0 {
+		return nil
 	}
-	return used
+	return m.entries[i:]
 }
 
 func units(entries []modelEntry) (sum int64) {

@@ -239,6 +239,7 @@ func TestGatewayIsRefused(t *testing.T) {
 func TestGatewayStartErrors(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)
+	_, rsaKey := c.rsa(t)
 	for _, row := range []struct {
 		url        string
 		directives []string
@@ -263,7 +264,7 @@ func TestGatewayStartErrors(t *testing.T) {
 		{"rediss://h", []string{"--upstream-tls-cert-file", c.cert}, "upstream-tls-cert-file: open :"},
 		{
 			"rediss://h",
-			[]string{"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", c.rsaKey},
+			[]string{"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", rsaKey},
 			"upstream-tls-cert-file: tls: private key type does not match",
 		},
 	} {

@@ -47,15 +47,17 @@ var beyondFunctions = map[string]string{
 
 func TestFunctionsOnEveryPath(t *testing.T) {
 	race.OneGoroutine(t)
-	for _, scenario := range rlScenarios(t) {
-		if scenario.topic == topTopic || beyondFunctions[scenario.name] != "" {
-			continue
-		}
-		t.Run(scenario.name, func(t *testing.T) {
-			for _, path := range functionPaths {
-				t.Run(path.name, func(t *testing.T) {
-					t.Parallel()
-					runScenario(t, path, scenario)
+	scenarios := rlScenarios(t)
+	for _, path := range functionPaths {
+		t.Run(path.name, func(t *testing.T) {
+			t.Parallel()
+			servers := newServers(t)
+			for _, scenario := range scenarios {
+				if scenario.topic == topTopic || beyondFunctions[scenario.name] != "" {
+					continue
+				}
+				t.Run(scenario.name, func(t *testing.T) {
+					servers.newRun(t, scenario).run(path, scenario)
 				})
 			}
 		})

@@ -27,35 +27,45 @@ var gatewayPaths = []rlPath{
 
 func TestGatewayOnEveryPath(t *testing.T) {
 	race.OneGoroutine(t)
-	for _, scenario := range rlScenarios(t) {
-		if beyondFunctions[scenario.name] != "" {
-			continue
-		}
-		t.Run(scenario.name, func(t *testing.T) {
-			paths := gatewayPaths
-			if scenario.name == "the largest COST" { // a million commands of the function
-				paths = paths[:1]
-			}
-			if scenario.topic == topTopic || scenario.name == "RL.SIM's refusals" ||
-				scenario.name == withoutLimit {
-				paths = paths[:3] // what runs here is in no MULTI with what runs upstream
-			}
-			for _, path := range paths {
-				t.Run(path.name, func(t *testing.T) {
-					t.Parallel()
-					p := newRun(t, scenario.flags...)
-					gateway := startGateway(t, p.srv, scenario.flags...)
-					gateway.Engine().Clock().Freeze()
-					p.wire = connect(t, gateway)
-					p.setClock = func(nowMs int64) error {
-						_ = p.srv.Engine().Clock().Set(nowMs) // an instant that is too early is refused
-						return gateway.Engine().Clock().Set(nowMs)
-					}
-					p.run(path, scenario)
+	scenarios := rlScenarios(t)
+	for i, path := range gatewayPaths {
+		t.Run(path.name, func(t *testing.T) {
+			t.Parallel()
+			servers := newServers(t)
+			for _, scenario := range scenarios {
+				paths := len(gatewayPaths)
+				switch {
+				case beyondFunctions[scenario.name] != "":
+					paths = 0
+				case scenario.name == "the largest COST": // a million commands of the function
+					paths = 1
+				case scenario.topic == topTopic, scenario.name == "RL.SIM's refusals",
+					scenario.name == withoutLimit:
+					paths = 3 // what runs here is in no MULTI with what runs upstream
+				}
+				if i >= paths {
+					continue
+				}
+				t.Run(scenario.name, func(t *testing.T) {
+					runThroughGateway(t, servers, path, scenario)
 				})
 			}
 		})
 	}
+}
+
+// runThroughGateway runs a scenario on a gateway of its own, over a server that has the library after the
+// first.
+func runThroughGateway(t *testing.T, servers *rlServers, path rlPath, scenario rlScenario) {
+	p := servers.newRun(t, scenario)
+	gateway := startGateway(t, p.srv, scenario.flags...)
+	gateway.Engine().Clock().Freeze()
+	p.wire = connect(t, gateway)
+	p.setClock = func(nowMs int64) error {
+		_ = p.srv.Engine().Clock().Set(nowMs) // an instant that is too early is refused
+		return gateway.Engine().Clock().Set(nowMs)
+	}
+	p.run(path, scenario)
 }
 
 // startGateway runs a server whose upstream is another one. The time for a reply is that of a COST of

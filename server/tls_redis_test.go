@@ -19,8 +19,9 @@ type handshake struct {
 	served   bool
 }
 
-func handshakes(c *certificates) []handshake {
-	rsa := []string{"--tls-cert-file", c.rsaCert, "--tls-key-file", c.rsaKey}
+func handshakes(t *testing.T, c *certificates) []handshake {
+	rsaCert, rsaKey := c.rsa(t)
+	rsa := []string{"--tls-cert-file", rsaCert, "--tls-key-file", rsaKey}
 	auth := func(word string) []string { return []string{"--tls-auth-clients", word} }
 	gcm := []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}
 	chacha := []uint16{tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256}
@@ -118,7 +119,7 @@ func (h handshake) attempt(c *certificates, addr string) bool {
 func TestHandshakes(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)
-	for _, h := range handshakes(c) {
+	for _, h := range handshakes(t, c) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			srv := start(t, c.directives(h.args...)...)
@@ -139,7 +140,7 @@ func TestHandshakesOfRedis(t *testing.T) {
 		t.Skipf("the table is compared where redis-server is installed: %v", err)
 	}
 	c := newCertificates(t)
-	for _, h := range handshakes(c) {
+	for _, h := range handshakes(t, c) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			redis, addr := startRedisTLS(t, c.directives(h.args...))

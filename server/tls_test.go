@@ -47,6 +47,7 @@ func TestTLSStartErrors(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)
 	none := filepath.Join(c.dir, "none")
+	_, rsaKey := c.rsa(t)
 	for _, row := range []struct {
 		args []string
 		want string
@@ -60,8 +61,8 @@ func TestTLSStartErrors(t *testing.T) {
 		{[]string{"--tls-cert-file", none}, "tls-cert-file " + none + ": no such file or directory"},
 		{[]string{"--tls-key-file", c.dir}, "tls-key-file " + c.dir + ": is a directory"},
 		{
-			[]string{"--tls-key-file", c.rsaKey},
-			"tls-key-file " + c.rsaKey + ": not a private key of the certificate in tls-cert-file " + c.cert,
+			[]string{"--tls-key-file", rsaKey},
+			"tls-key-file " + rsaKey + ": not a private key of the certificate in tls-cert-file " + c.cert,
 		},
 		{[]string{"--tls-protocols", "TLSv9"}, "Invalid tls-protocols specified. Use a combination of "},
 		{[]string{"--tls-ciphers", "FOO"}, `tls-ciphers: crypto/tls has no "FOO"`},
@@ -123,14 +124,15 @@ func TestTLSConfigSet(t *testing.T) {
 			"') - Unable to update TLS configuration. Check server logs."
 	}
 	none := filepath.Join(c.dir, "none")
+	rsaCert, rsaKey := c.rsa(t)
 	for _, row := range []struct {
 		set    string
 		want   string
 		served bool // a client without a certificate, afterwards
 	}{
 		{"tls-cert-file " + none, refused("tls-cert-file"), false},
-		{"tls-cert-file " + c.rsaCert, refused("tls-cert-file"), false},
-		{"tls-cert-file " + c.rsaCert + " tls-key-file " + c.rsaKey, "+OK", false},
+		{"tls-cert-file " + rsaCert, refused("tls-cert-file"), false},
+		{"tls-cert-file " + rsaCert + " tls-key-file " + rsaKey, "+OK", false},
 		{"tls-ca-cert-file " + none, refused("tls-ca-cert-file"), false},
 		{"tls-protocols TLSv9", refused("tls-protocols"), false},
 		{"tls-ciphers FOO", refused("tls-ciphers"), false},

@@ -111,13 +111,13 @@ func endsNow(native, below *upstream, line string, nowMs int64) {
 }
 
 // compare runs a history and returns where the two first differ, "" if nowhere.
-func compare(t *testing.T, native, below *upstream, seed uint64, steps int) string {
+func compare(native, below *upstream, seed uint64, steps int) string {
 	h := &history{r: rand.New(rand.NewPCG(seed, 18)), nowMs: beginMs}
 	var trail []string
 	for range steps {
 		now := h.move()
-		require.NoError(t, native.set(now))
-		require.NoError(t, below.set(now))
+		native.must(native.set(now))
+		below.must(below.set(now))
 		if exist := "EXISTS " + strings.Join(modelKeys, " "); native.do(exist) != below.do(exist) {
 			return fmt.Sprintf("at %+d other keys exist: %v", now-startNowMs, trail)
 		}
@@ -187,7 +187,7 @@ func TestFunctionsAnswerAsTheCommands(t *testing.T) {
 			t.Parallel()
 			below := startZlimit(t)
 			below.load(ratelimit.Library())
-			require.Empty(t, compare(t, startZlimit(t), below, seed, 1500))
+			require.Empty(t, compare(startZlimit(t), below, seed, 1500))
 		})
 	}
 }
@@ -270,6 +270,9 @@ var modelFaults = []struct{ name, text, fault string }{
 	},
 }
 
+// faultSeeds are the seeds of the histories that look for faults, first those that find the most.
+var faultSeeds = []uint64{6, 0, 4, 3, 1, 2, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}
+
 func TestComparisonFindsFaults(t *testing.T) {
 	for i, f := range modelFaults {
 		if race.Enabled && i%8 != 0 {
@@ -280,10 +283,10 @@ func TestComparisonFindsFaults(t *testing.T) {
 			require.Equal(t, 1, strings.Count(ratelimit.Library(), f.text), "%q", f.text)
 			native, below := startZlimit(t), startZlimit(t)
 			below.load(strings.Replace(ratelimit.Library(), f.text, f.fault, 1))
-			for seed := range uint64(20) {
+			for _, seed := range faultSeeds {
 				native.do("FLUSHALL")
 				below.do("FLUSHALL")
-				if found := compare(t, native, below, seed, 400); found != "" {
+				if found := compare(native, below, seed, 400); found != "" {
 					return
 				}
 			}
@@ -297,7 +300,7 @@ func TestFunctionsOnRedis(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			below := startRedis(t)
 			below.load(ratelimit.Library())
-			require.Empty(t, compare(t, startZlimit(t), below, 100+seed, 300))
+			require.Empty(t, compare(startZlimit(t), below, 100+seed, 300))
 		})
 	}
 }
@@ -306,7 +309,7 @@ func TestFunctionsOnRedis(t *testing.T) {
 func TestScriptsOnRedis(t *testing.T) {
 	below := startRedis(t)
 	below.loadScript(ratelimit.Script())
-	require.Empty(t, compare(t, startZlimit(t), below, 100, 300))
+	require.Empty(t, compare(startZlimit(t), below, 100, 300))
 }
 
 // TestOtherReleases: so do the releases that ORACLE_SERVERS names, by functions or, before 7.0, by scripts.
@@ -329,7 +332,7 @@ func TestOtherReleases(t *testing.T) {
 			}
 			for seed := range uint64(2) {
 				below.do("FLUSHALL")
-				require.Empty(t, compare(t, startZlimit(t), below, 100+seed, 300))
+				require.Empty(t, compare(startZlimit(t), below, 100+seed, 300))
 			}
 		})
 	}

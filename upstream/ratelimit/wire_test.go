@@ -3,7 +3,6 @@ package ratelimit_test
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -100,30 +99,45 @@ func newUpstream(t *testing.T, conn net.Conn, set func(nowMs int64) error) *upst
 
 // send sends a command with the next reply that is asked for.
 func (u *upstream) send(words ...[]byte) {
-	fmt.Fprintf(u.w, "*%d\r\n", len(words))
+	u.head('*', len(words))
 	for _, w := range words {
-		fmt.Fprintf(u.w, "$%d\r\n%s\r\n", len(w), w)
+		u.head('$', len(w))
+		_, _ = u.w.Write(w) // an error is that of Flush
+		_, _ = u.w.WriteString("\r\n")
+	}
+}
+
+func (u *upstream) head(kind byte, n int) {
+	b := strconv.AppendInt(append(u.w.AvailableBuffer(), kind), int64(n), 10)
+	_, _ = u.w.Write(append(b, "\r\n"...))
+}
+
+// must fails the test because of an error. A comparison calls it some million times, and require.NoError
+// looks up its callers even without one.
+func (u *upstream) must(err error) {
+	if err != nil {
+		require.NoError(u.t, err)
 	}
 }
 
 // reply reads one reply as it came.
 func (u *upstream) reply() (raw []byte) {
-	require.NoError(u.t, u.w.Flush())
+	u.must(u.w.Flush())
 	line, err := u.r.ReadBytes('\n')
-	require.NoError(u.t, err)
+	u.must(err)
 	raw = line
 	if !strings.ContainsRune("$*%~", rune(line[0])) {
 		return raw
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(string(line[1:])))
-	require.NoError(u.t, err)
+	u.must(err)
 	switch {
 	case n < 0:
 		return raw
 	case line[0] == '$':
 		body := make([]byte, n+2)
 		_, err := io.ReadFull(u.r, body)
-		require.NoError(u.t, err)
+		u.must(err)
 		return append(raw, body...)
 	case line[0] == '%':
 		n *= 2
@@ -137,7 +151,7 @@ func (u *upstream) reply() (raw []byte) {
 // do sends one command line and returns its reply as it came.
 func (u *upstream) do(line string) string {
 	words, err := oracle.Words(line)
-	require.NoError(u.t, err)
+	u.must(err)
 	u.send(words...)
 	return string(u.reply())
 }
