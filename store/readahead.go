@@ -37,14 +37,18 @@ func (s *Store) ReadAhead(database int, keys [][]byte) {
 	discard(sum)
 }
 
-// ReadAhead is Store.ReadAhead for every step-th of keys, up to ReadAheadKeys, whose shards are locked. A
-// call about several keys uses it, if that is worth it.
-func (db *DB) ReadAhead(keys [][]byte, step int) {
-	if len(keys) <= step || !db.store.ReadsAhead() {
+// ReadAhead is Store.ReadAhead for every step-th of keys and for one more key, unless that is nil, up to
+// ReadAheadKeys, whose shards are locked. A call about several keys uses it, if that is worth it.
+func (db *DB) ReadAhead(keys [][]byte, step int, more []byte) {
+	if len(keys) <= step && more == nil || !db.store.ReadsAhead() {
 		return
 	}
 	var hashes [ReadAheadKeys]uint32
 	n := 0
+	if more != nil {
+		hashes[n] = dict.Hash(more)
+		n++
+	}
 	for at := 0; at < len(keys) && n < len(hashes); at += step {
 		hashes[n] = dict.Hash(keys[at])
 		n++

@@ -254,7 +254,6 @@ func parseMReserve(c *commands.Ctx, newTerms func(n int) []term) (
 // takeHold decides all terms, and if all admit takes their units and makes the hold. If there is one it sets
 // the terms' decisions to the first reply. It returns the binding term.
 func takeHold(c *commands.Ctx, terms []term, keys [][]byte, r *holdCall) (binding int, refusal resp.Value) {
-	c.DB.ReadAhead(keys, 1)
 	h, name, refusal := findHold(c, keys, r.id)
 	if refusal.IsError() {
 		return 0, refusal
@@ -329,9 +328,10 @@ func makeHold(c *commands.Ctx, name []byte, h *hold, terms []term, binding int, 
 	line := h.line(c)
 	s := &store.String{}
 	s.SetBytes(line)
-	n := c.DB.Put(name, s)
+	n := c.DB.Add(name, s)
 	c.DB.SetFullness(name, store.Full, c.NowMs) // evicted late: its units are consumed
 	c.DB.ExpireAt(n, c.NowMs+r.holdMs)
+	c.DB.Touch(n)
 	c.DidSet(name, line, c.NowMs+r.holdMs)
 }
 
@@ -481,7 +481,6 @@ func parseMCancel(c *commands.Ctx) (keys [][]byte, id []byte, refusal resp.Value
 func settleHold(c *commands.Ctx, keys [][]byte, id []byte, actuals []int64) (
 	settled []heldTerm, refusal resp.Value,
 ) {
-	c.DB.ReadAhead(keys, 1)
 	h, name, refusal := findHold(c, keys, id)
 	switch {
 	case refusal.IsError() || h.node == nil:
