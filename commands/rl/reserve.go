@@ -107,9 +107,10 @@ func mreserveID(args [][]byte) (key, id []byte) {
 // call's arguments: at most seven with their values.
 func idAmong(args [][]byte) []byte {
 	for at := max(len(args)-7, 0); at+1 < len(args); at++ {
-		if parseOption(args[at], optHold) != 0 {
+		switch parseOption(args[at], optHold|optID) {
+		case optHold:
 			at++
-		} else if parseOption(args[at], optID) != 0 {
+		case optID:
 			return args[at+1]
 		}
 	}
