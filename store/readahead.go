@@ -85,11 +85,28 @@ func readValueAhead(n *Node, step int) byte {
 	if set := ZSetOf(n); set != nil {
 		return set.ReadAhead(step)
 	}
+	if s := StringOf(n); s != nil {
+		return s.readAhead(step)
+	}
 	p, _ := n.Value.value()
 	if step > 0 || p == nil {
 		return 0
 	}
 	return *(*byte)(p)
+}
+
+// readAhead reads the string in step 0, and the beginning of its bytes in step 1.
+func (s *String) readAhead(step int) (sum byte) {
+	const line, lines = 64, 4
+	switch step {
+	case 0:
+		return byte(s.num)
+	case 1:
+		for at := 0; at < min(len(s.bytes), lines*line); at += line {
+			sum += s.bytes[at]
+		}
+	}
+	return sum
 }
 
 //go:noinline

@@ -66,7 +66,9 @@ func holdName(key, id []byte) commands.NameParts {
 	return commands.NameParts{key, holdTag, key, holdTagEnd, id}
 }
 
-func hasBraces(key []byte) bool { return bytes.IndexByte(key, '{') >= 0 || bytes.IndexByte(key, '}') >= 0 }
+func hasBraces(key []byte) bool {
+	return bytes.IndexByte(key, '{') >= 0 || bytes.IndexByte(key, '}') >= 0
+}
 
 // oldHoldName returns the name of 0.1.0, without parts if it is that of today.
 func oldHoldName(key, id []byte) (parts commands.NameParts) {
