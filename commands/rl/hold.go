@@ -301,8 +301,8 @@ func (h *hold) line(c *commands.Ctx) []byte {
 }
 
 // findHold looks up the hold of an id over keys; h.node is nil if there is none. name is that of its key, in
-// scratch space. It fails if the key of the hold holds anything else, or the hold is over other keys. It reads
-// ahead the memory of all these keys.
+// scratch space. It fails if the key of the hold holds anything else, or the hold is over other keys. It
+// reads ahead the memory of all these keys.
 func findHold(c *commands.Ctx, keys [][]byte, id []byte) (h hold, name []byte, refusal resp.Value) {
 	parts := holdName(keys[0], id)
 	s := session(c)

@@ -47,8 +47,8 @@ const (
 
 // optionNames has the names of the options, in lower case and in the order of their bits.
 var optionNames = [...]string{
-	"cost", "atmost", "peek", "algo", "full", "hold", "lease", "id", "match", "within", "term", "slots", "wait",
-	"shadow", "policy", "charge", "explain",
+	"cost", "atmost", "peek", "algo", "full", "hold", "lease", "id", "match", "within", "term", "slots",
+	"wait", "shadow", "policy", "charge", "explain",
 }
 
 // parseOption returns the option called word, or 0 if it is not an allowed one.

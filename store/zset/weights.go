@@ -213,8 +213,8 @@ func (s *Set) SetUnits(score, units int64) {
 	}
 }
 
-// overwriteUnits changes the number of units of an entry in its token, if that has the size. Corrections of an
-// estimate seldom change it.
+// overwriteUnits changes the units of an entry within its token, if that keeps its size, which corrections of
+// an estimate seldom change. It reports whether it did.
 func (s *Set) overwriteUnits(score, units int64) bool {
 	if s.kind == kindBlock {
 		_, ok := overwriteExtra(s.first, s.tokens(), score, units-1)
