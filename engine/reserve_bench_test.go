@@ -9,8 +9,8 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// BenchmarkReserve makes and settles reservations of four terms of 10,000 callers, as the row reserve-4 of the
-// bench does, without the wire: in batches of 16, on keys that the processor's cache does not hold.
+// BenchmarkReserve makes and settles reservations of four terms of 10,000 callers, as the row reserve-4 of
+// the bench does, without the wire: in batches of 16, on keys that the processor's cache does not hold.
 func BenchmarkReserve(b *testing.B) {
 	const callers, batch = 10_000, 16
 	e, clock := newEngine(b)
