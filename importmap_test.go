@@ -114,8 +114,8 @@ var mayImport = map[string][]string{
 	"scripting/lua/syntax": {"scripting/lua/ast"},
 	"scripting/redislib":   {"scripting/lua", "scripting/lua/syntax", "resp"},
 	"commands/rl": {
-		"commands", "store", "store/effects", "store/hash", "store/list", "store/set", "store/zset",
-		"limiter", "calendar", "resp",
+		"commands", "store", "store/decimal", "store/effects", "store/hash", "store/list", "store/set",
+		"store/zset", "limiter", "calendar", "resp",
 	},
 	"commands/introspection": {"commands", "resp"},
 	"policy":                 {},

@@ -108,19 +108,24 @@ func (db *DB) Put(key []byte, data Value) *Node {
 	return n
 }
 
-// PutZSet is Put with an empty sorted set, which it returns.
-func (db *DB) PutZSet(key []byte) (*Node, *zset.Set) {
-	n := db.Put(key, (*zset.Set)(nil))
-	return n, ZSetOf(n)
-}
-
 // Add is Put for a key that does not exist. It marks no watches; call Modified for that.
 func (db *DB) Add(key []byte, data Value) *Node {
 	hash := dict.Hash(key)
 	sh := db.shardAt(hash)
-	n, _ := sh.put(hash, key, data)
+	var n *Node
+	if _, ok := data.(*zset.Set); ok {
+		n = sh.keys.AddWithRoom(hash, key)
+	} else {
+		n = sh.keys.Add(hash, key)
+	}
 	db.initNode(sh, n, data)
 	return n
+}
+
+// AddZSet is Add with an empty sorted set, which it returns.
+func (db *DB) AddZSet(key []byte) (*Node, *zset.Set) {
+	n := db.Add(key, (*zset.Set)(nil))
+	return n, ZSetOf(n)
 }
 
 // put returns the node of key. A new one has room for data that can use it.

@@ -40,7 +40,7 @@ func TestLimitIsOneLine(t *testing.T) {
 	db := New().DB(0)
 	lineOf := func(p unsafe.Pointer) uintptr { return uintptr(p) / cacheLine }
 	for i := range 1000 {
-		n, s := db.PutZSet(fmt.Appendf(nil, "limit:%010d", i))
+		n, s := db.AddZSet(fmt.Appendf(nil, "limit:%010d", i))
 		s.AppendRun(int64(i), 1)
 		db.Modified(n)
 		name := n.Key()

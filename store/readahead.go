@@ -37,14 +37,18 @@ func (s *Store) ReadAhead(database int, keys [][]byte) {
 	discard(sum)
 }
 
-// ReadAhead is Store.ReadAhead for every step-th of keys, up to ReadAheadKeys, whose shards are locked. A
-// call about several keys uses it, if that is worth it.
-func (db *DB) ReadAhead(keys [][]byte, step int) {
-	if len(keys) <= step || !db.store.ReadsAhead() {
+// ReadAhead is Store.ReadAhead for every step-th of keys and for one more key, unless that is nil, up to
+// ReadAheadKeys, whose shards are locked. A call about several keys uses it, if that is worth it.
+func (db *DB) ReadAhead(keys [][]byte, step int, more []byte) {
+	if len(keys) <= step && more == nil || !db.store.ReadsAhead() {
 		return
 	}
 	var hashes [ReadAheadKeys]uint32
 	n := 0
+	if more != nil {
+		hashes[n] = dict.Hash(more)
+		n++
+	}
 	for at := 0; at < len(keys) && n < len(hashes); at += step {
 		hashes[n] = dict.Hash(keys[at])
 		n++
@@ -81,11 +85,28 @@ func readValueAhead(n *Node, step int) byte {
 	if set := ZSetOf(n); set != nil {
 		return set.ReadAhead(step)
 	}
+	if s := StringOf(n); s != nil {
+		return s.readAhead(step)
+	}
 	p, _ := n.Value.value()
 	if step > 0 || p == nil {
 		return 0
 	}
 	return *(*byte)(p)
+}
+
+// readAhead reads the string in step 0, and the beginning of its bytes in step 1.
+func (s *String) readAhead(step int) (sum byte) {
+	const line, lines = 64, 4
+	switch step {
+	case 0:
+		return byte(s.num)
+	case 1:
+		for at := 0; at < min(len(s.bytes), lines*line); at += line {
+			sum += s.bytes[at]
+		}
+	}
+	return sum
 }
 
 //go:noinline

@@ -32,7 +32,7 @@ func TestReadAheadBesideWriters(t *testing.T) {
 				switch n := db.Find(key, nowMs); {
 				case n == nil:
 					var set *zset.Set
-					n, set = db.PutZSet(key)
+					n, set = db.AddZSet(key)
 					set.AppendRun(unit.Add(2), 1)
 					db.Modified(n)
 				case i%50 == 0:
@@ -90,10 +90,11 @@ func TestReadAheadOfACall(t *testing.T) {
 	defer s.Unlock(store.AllShards)
 	before := s.Memory()
 	for step := 1; step <= 3; step++ {
+		db.ReadAhead(nil, step, args[0])
 		for n := 0; n <= len(args); n += step {
-			db.ReadAhead(args[:n], step)
+			db.ReadAhead(args[:n], step, nil)
 		}
 	}
 	require.Equal(t, before, s.Memory())
-	require.Zero(t, testing.AllocsPerRun(100, func() { db.ReadAhead(args, 1) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { db.ReadAhead(args, 1, nil) }))
 }

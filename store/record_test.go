@@ -31,7 +31,7 @@ func TestChangesAreRecorded(t *testing.T) {
 			[]string{"changed 0 old"},
 		},
 		"emptied": {func(s *store.Store) {
-			n, _ := s.DB(0).PutZSet([]byte("z"))
+			n, _ := s.DB(0).AddZSet([]byte("z"))
 			s.DB(0).Modified(n)
 		}, []string{"deleted 0 z: del"}},
 		"make room": {func(s *store.Store) {

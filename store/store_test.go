@@ -39,7 +39,7 @@ func TestPutRemovesDeadline(t *testing.T) {
 
 func TestModifiedRemovesAnEmptiedCollection(t *testing.T) {
 	db := store.New().DB(0)
-	n, set := db.PutZSet([]byte("z"))
+	n, set := db.AddZSet([]byte("z"))
 	set.Add([]byte("a"), 1)
 	db.ExpireAt(n, nowMs)
 	set.Remove([]byte("a"))

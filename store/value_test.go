@@ -114,7 +114,7 @@ func TestSortedSetInItsNode(t *testing.T) {
 		"long":     {func(db *store.DB) *store.Node { return db.Put([]byte(long), letters()) }, true},
 		"too long": {func(db *store.DB) *store.Node { return db.Put([]byte(long+"k"), letters()) }, false},
 		"made empty": {func(db *store.DB) *store.Node {
-			n, s := db.PutZSet([]byte("k"))
+			n, s := db.AddZSet([]byte("k"))
 			letters().MoveTo(s)
 			db.Modified(n)
 			return n

@@ -44,7 +44,7 @@ func AddRun(c *commands.Ctx) bool {
 		return false
 	}
 	if k.node == nil {
-		k.node, k.set = c.DB.PutZSet(k.name)
+		k.node, k.set = c.DB.AddZSet(k.name)
 	}
 	k.set.AppendRun(first, int(units))
 	k.set.NoteEncoding(int(c.Settings.ZSetMaxListpackCount), int(c.Settings.ZSetMaxListpackValue))

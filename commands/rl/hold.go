@@ -2,12 +2,12 @@ package rl
 
 import (
 	"bytes"
-	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/decimal"
 )
 
 // A hold is a reservation by RL.RESERVE or RL.MRESERVE for work whose cost is not known in advance. Its units
@@ -60,15 +60,19 @@ var (
 // of that key: if the key has no hash tag, the name has the key as one. A key with braces that are no hash
 // tag has no such name.
 func holdName(key, id []byte) commands.NameParts {
-	if bytes.ContainsAny(key, "{}") {
+	if hasBraces(key) {
 		return commands.NameParts{key, holdInfix, id}
 	}
 	return commands.NameParts{key, holdTag, key, holdTagEnd, id}
 }
 
+func hasBraces(key []byte) bool {
+	return bytes.IndexByte(key, '{') >= 0 || bytes.IndexByte(key, '}') >= 0
+}
+
 // oldHoldName returns the name of 0.1.0, without parts if it is that of today.
 func oldHoldName(key, id []byte) (parts commands.NameParts) {
-	if !bytes.ContainsAny(key, "{}") {
+	if !hasBraces(key) {
 		parts = commands.NameParts{key, holdInfix, id}
 	}
 	return parts
@@ -148,38 +152,46 @@ type holdReader struct {
 	bad  bool
 }
 
+// skip consumes a field of this size and the space that separates it from the next one.
+func (r *holdReader) skip(size int) {
+	switch {
+	case !r.more || size < len(r.rest) && r.rest[size] != ' ':
+		r.bad = true
+	case size == len(r.rest):
+		r.more = false
+	default:
+		size++
+	}
+	r.rest = r.rest[size:]
+}
+
 func (r *holdReader) text() (f []byte) {
-	r.bad = r.bad || !r.more
-	end := 0
-	for end < len(r.rest) && r.rest[end] != ' ' {
-		end++
+	size := bytes.IndexByte(r.rest, ' ')
+	if size < 0 {
+		size = len(r.rest)
 	}
-	if f, r.more = r.rest[:end], end < len(r.rest); r.more {
-		end++
-	}
-	r.rest = r.rest[end:]
+	f = r.rest[:size]
+	r.skip(size)
 	return f
 }
 
 func (r *holdReader) number(to *int64) {
-	var ok bool
-	*to, ok = store.ParseInt(r.text())
-	r.bad = r.bad || !ok
+	n, size := decimal.Leading(r.rest)
+	r.bad = r.bad || size == 0
+	*to = n
+	r.skip(size)
 }
 
 // key reads a length, a colon and as many bytes.
 func (r *holdReader) key() (key []byte) {
-	length, rest, ok := bytes.Cut(r.rest, []byte(":"))
-	n, isNumber := store.ParseInt(length)
-	most := int64(len(rest))
-	if !r.more || !ok || !isNumber || n < 0 || n > most || n < most && rest[n] != ' ' {
+	n, size := decimal.Leading(r.rest)
+	from := size + 1
+	if size == 0 || n < 0 || n > int64(len(r.rest)-from) || r.rest[size] != ':' {
 		r.bad = true
 		return nil
 	}
-	key, r.rest, r.more = rest[:n], nil, n < most
-	if r.more {
-		r.rest = rest[n+1:]
-	}
+	key = r.rest[from : from+int(n)]
+	r.skip(from + int(n))
 	return key
 }
 
@@ -253,27 +265,27 @@ func parseOldHold(s *Session, h hold, r holdReader) (hold, bool) {
 
 // append appends the hold in the format that parseHold parses.
 func (h *hold) append(b []byte) []byte {
-	b = strconv.AppendInt(append(b, holdPrefix...), h.idLen, 10)
+	b = decimal.Append(append(b, holdPrefix...), h.idLen)
 	state := holdOpen
 	if h.settled {
 		state = holdSettled
 	}
 	b = append(append(append(b, ' '), state...), ' ')
-	b = append(strconv.AppendInt(b, h.binding, 10), ' ')
-	b = strconv.AppendInt(b, int64(len(h.terms)), 10)
+	b = append(decimal.Append(b, h.binding), ' ')
+	b = decimal.Append(b, int64(len(h.terms)))
 	for i := range h.terms {
 		t := &h.terms[i]
 		if !h.settled {
 			b = append(append(b, ' '), t.algo.name...)
 		}
 		for _, n := range t.numbers(h.settled) {
-			b = strconv.AppendInt(append(b, ' '), *n, 10)
+			b = decimal.Append(append(b, ' '), *n)
 		}
 		if !h.settled {
 			b = t.AppendWindow(append(b, ' '))
 		}
 		if i > 0 {
-			b = strconv.AppendInt(append(b, ' '), int64(len(t.key)), 10)
+			b = decimal.Append(append(b, ' '), int64(len(t.key)))
 			b = append(append(b, ':'), t.key...)
 		}
 	}
@@ -289,13 +301,14 @@ func (h *hold) line(c *commands.Ctx) []byte {
 }
 
 // findHold looks up the hold of an id over keys; h.node is nil if there is none. name is that of its key, in
-// scratch space. It fails if the key of the hold
-// holds anything else, or the hold is over other keys.
+// scratch space. It fails if the key of the hold holds anything else, or the hold is over other keys. It
+// reads ahead the memory of all these keys.
 func findHold(c *commands.Ctx, keys [][]byte, id []byte) (h hold, name []byte, refusal resp.Value) {
 	parts := holdName(keys[0], id)
 	s := session(c)
 	name = parts.Append(s.name[:0])
 	keepText(&s.name, name)
+	c.DB.ReadAhead(keys, 1, name)
 	n := c.DB.Find(name, c.NowMs)
 	if n == nil {
 		if parts = oldHoldName(keys[0], id); parts[0] != nil {

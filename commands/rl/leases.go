@@ -81,8 +81,10 @@ func isLeaseSet(n *store.Node, set *zset.Set) bool {
 func highestScore(set *zset.Set) float64 { return set.ScoreAt(set.Len() - 1) }
 
 // countExpired returns the number of expired leases, which come first in the set.
-func countExpired(set *zset.Set, nowMs int64) int {
-	return set.CountByScore(zset.ScoreRange{Min: math.Inf(-1), Max: float64(nowMs)})
+func countExpired(set *zset.Set, nowMs int64) int { return set.CountByScore(expiredLeases(nowMs)) }
+
+func expiredLeases(nowMs int64) zset.ScoreRange {
+	return zset.ScoreRange{Min: math.Inf(-1), Max: float64(nowMs)}
 }
 
 // A leaseKey is a key that holds leases or does not exist yet.
@@ -197,7 +199,7 @@ func (k *leaseKey) freeAfterMs(c *commands.Ctx, maxSlots int64) int64 {
 
 func (k *leaseKey) grant(c *commands.Ctx, id []byte, leaseMs int64) {
 	if k.node == nil {
-		k.node, k.set = c.DB.PutZSet(k.name)
+		k.node, k.set = c.DB.AddZSet(k.name)
 	}
 	k.set.Add(id, float64(c.NowMs+leaseMs)) // before commit, so that the set is never empty
 	if g := c.Did(4, "ZADD", k.name); g != nil {
@@ -209,7 +211,7 @@ func (k *leaseKey) grant(c *commands.Ctx, id []byte, leaseMs int64) {
 
 // commit ends a change: it removes expired leases and updates the key's expiry.
 func (k *leaseKey) commit(c *commands.Ctx) {
-	if k.set.RemoveByScore(zset.ScoreRange{Min: math.Inf(-1), Max: float64(c.NowMs)}) > 0 {
+	if k.expired > 0 && k.set.RemoveByScore(expiredLeases(c.NowMs)) > 0 {
 		didDrop(c, k.name, 0, c.NowMs)
 	}
 	k.expired = 0

@@ -144,7 +144,7 @@ func (k *logKey) makeRoom(c *commands.Ctx, change *limiter.Change) resp.Value {
 // carryOut carries a change out. If there is no key the caller has called reserve.
 func (k *logKey) carryOut(c *commands.Ctx, change *limiter.Change) {
 	if k.node == nil {
-		k.node, k.set = c.DB.PutZSet(k.name)
+		k.node, k.set = c.DB.AddZSet(k.name)
 	}
 	dropped := k.set.DropThrough(change.DropThrough)
 	if dropped > 0 {

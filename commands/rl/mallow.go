@@ -32,7 +32,7 @@ func (m *mallow) run(c *commands.Ctx, command decides) (
 	binding limiter.Decision, index int, reply resp.Value, done bool,
 ) {
 	by, creates, units := &logAlgorithm, false, int64(0)
-	c.DB.ReadAhead(m.names, m.step)
+	c.DB.ReadAhead(m.names, m.step, nil)
 	for i := range m.n {
 		t := m.term(i)
 		if refusal := t.decide(c); refusal.IsError() {

@@ -1,6 +1,8 @@
 package rl
 
 import (
+	"math/bits"
+
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -43,27 +45,10 @@ const (
 	topOptions     = optMatch | optWithin
 )
 
-var optionNames = [...]struct {
-	option optionSet
-	lower  string
-}{
-	{optCost, "cost"},
-	{optAtMost, "atmost"},
-	{optPeek, "peek"},
-	{optAlgo, "algo"},
-	{optFull, "full"},
-	{optHold, "hold"},
-	{optLease, "lease"},
-	{optID, "id"},
-	{optMatch, "match"},
-	{optWithin, "within"},
-	{optTerm, "term"},
-	{optSlots, "slots"},
-	{optWait, "wait"},
-	{optShadow, "shadow"},
-	{optPolicy, "policy"},
-	{optCharge, "charge"},
-	{optExplain, "explain"},
+// optionNames has the names of the options, in lower case and in the order of their bits.
+var optionNames = [...]string{
+	"cost", "atmost", "peek", "algo", "full", "hold", "lease", "id", "match", "within", "term", "slots",
+	"wait", "shadow", "policy", "charge", "explain",
 }
 
 // parseOption returns the option called word, or 0 if it is not an allowed one.
@@ -71,9 +56,9 @@ func parseOption(word []byte, allowed optionSet) optionSet {
 	if len(word) == 0 || word[0] < 'A' {
 		return 0 // as most words, which are numbers
 	}
-	for i := range optionNames {
-		if o := &optionNames[i]; allowed&o.option != 0 && commands.EqualFold(word, o.lower) {
-			return o.option
+	for rest := allowed; rest != 0; rest &= rest - 1 {
+		if name := optionNames[bits.TrailingZeros32(uint32(rest))]; commands.EqualFold(word, name) {
+			return rest & -rest
 		}
 	}
 	return 0

@@ -12,7 +12,7 @@ import (
 var rlHoldRows = []commands.Command{
 	{
 		Name: "rl.reserve", Arity: -9, Flags: commands.Write | commands.DenyOOM | commands.Fast,
-		Keys:  holdKeys(key("RW access update")[0], reserveID),
+		Keys:  holdKeys(key("RW access update")[0], 1, reserveID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlReserve,
 		Syntax:    "key limit window estimate HOLD milliseconds ID id [ALGO algorithm]",
 		Summary:   "Admits work by an estimate of its cost, which RL.SETTLE corrects.",
@@ -21,7 +21,7 @@ var rlHoldRows = []commands.Command{
 	},
 	{
 		Name: "rl.mreserve", Arity: -10, Flags: commands.Write | commands.DenyOOM | commands.Fast,
-		Keys:  holdKeys(commands.CountedKeys(1, "RW access update"), mreserveID),
+		Keys:  holdKeys(commands.CountedKeys(1, "RW access update"), 2, mreserveID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMReserve,
 		Syntax: "numkeys key [key ...] " + termSyntax + " HOLD milliseconds ID id [FULL]",
 		Summary: "Admits work by estimates of its costs if every one of several keys does, " +
@@ -32,7 +32,7 @@ var rlHoldRows = []commands.Command{
 	},
 	{
 		Name: "rl.settle", Arity: 4, Flags: commands.Write | commands.Fast,
-		Keys:  holdKeys(key("RW access update")[0], settleID),
+		Keys:  holdKeys(key("RW access update")[0], 1, settleID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlSettle,
 		Syntax:    "key id actual",
 		Summary:   "Corrects what RL.RESERVE took to what the work has cost.",
@@ -41,7 +41,7 @@ var rlHoldRows = []commands.Command{
 	},
 	{
 		Name: "rl.msettle", Arity: -5, Flags: commands.Write | commands.Fast,
-		Keys:  holdKeys(commands.CountedKeys(1, "RW access update"), msettleID),
+		Keys:  holdKeys(commands.CountedKeys(1, "RW access update"), 2, msettleID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMSettle,
 		Syntax:    "numkeys key [key ...] id actual [actual ...]",
 		Summary:   "Corrects what RL.MRESERVE took of each key to what the work has cost, and frees slots.",
@@ -50,7 +50,7 @@ var rlHoldRows = []commands.Command{
 	},
 	{
 		Name: "rl.cancel", Arity: 3, Flags: commands.Write | commands.Fast,
-		Keys:  holdKeys(key("RW access update")[0], settleID),
+		Keys:  holdKeys(key("RW access update")[0], 1, settleID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(log(N))", Handler: rlCancel,
 		Syntax:    "key id",
 		Summary:   "Refunds what RL.RESERVE took.",
@@ -59,7 +59,7 @@ var rlHoldRows = []commands.Command{
 	},
 	{
 		Name: "rl.mcancel", Arity: -4, Flags: commands.Write | commands.Fast,
-		Keys:  holdKeys(commands.CountedKeys(1, "RW access update"), msettleID),
+		Keys:  holdKeys(commands.CountedKeys(1, "RW access update"), 2, msettleID),
 		Group: "rate-limit", Since: "0.1.0", Complexity: "O(K*log(N)) with K keys", Handler: rlMCancel,
 		Syntax:    "numkeys key [key ...] id",
 		Summary:   "Refunds what RL.MRESERVE took of each key, and frees its slots.",
@@ -68,62 +68,70 @@ var rlHoldRows = []commands.Command{
 	},
 }
 
-// holdKeys returns the keys of a command about a hold. find returns the first of them and the id, or nil for
-// an id that is refused.
-func holdKeys(keys commands.KeySpec, find func(args [][]byte) (key, id []byte)) []commands.KeySpec {
-	named := func(name func(key, id []byte) commands.NameParts, notes string) commands.KeySpec {
+// holdKeys returns the keys of a command about a hold. The first of them is argument first; find returns the
+// id, or nil if it is refused.
+func holdKeys(keys commands.KeySpec, first int, find func(args [][]byte) []byte) []commands.KeySpec {
+	named := func(old bool, notes string) commands.KeySpec {
 		return commands.KeySpec{
 			Flags: "RW access update", Notes: notes, First: 1, Step: 1,
+			Unslotted: old, // a hold of 0.1.0 was made without slots
 			Derive: func(args [][]byte) (parts commands.NameParts) {
-				if key, id := find(args); !checkID(id).IsError() {
-					parts = name(key, id)
+				key := args[first]
+				if old && hasBraces(key) {
+					return parts // before the search for the id
+				}
+				switch id := find(args); {
+				case checkID(id).IsError():
+				case old:
+					parts = oldHoldName(key, id)
+				default:
+					parts = holdName(key, id)
 				}
 				return parts
 			},
 		}
 	}
-	old := named(oldHoldName, "a hold of 0.1.0: the first key, ':hold:' and the id")
-	old.Unslotted = true // such a hold was made without slots
 	return []commands.KeySpec{
 		keys,
-		named(holdName, "the hold: the first key, ':hold:', the key as a hash tag and ':' if it has none, "+
+		named(false, "the hold: the first key, ':hold:', the key as a hash tag and ':' if it has none, "+
 			"and the id"),
-		old,
+		named(true, "a hold of 0.1.0: the first key, ':hold:' and the id"),
 	}
 }
 
-// reserveID returns the key and the id of RL.RESERVE.
-func reserveID(args [][]byte) (key, id []byte) { return args[1], idAmong(args[5:]) }
+// reserveID returns the id of RL.RESERVE.
+func reserveID(args [][]byte) []byte { return idAmong(args[5:]) }
 
-func mreserveID(args [][]byte) (key, id []byte) {
+func mreserveID(args [][]byte) []byte {
 	keys, refusal := countedKeys(args)
 	if refusal.IsError() {
-		return nil, nil
+		return nil
 	}
-	return keys[0], idAmong(args[2+len(keys):])
+	return idAmong(args[2+len(keys):])
 }
 
 // idAmong returns the id among options, if it is valid in a call that does not fail. They are the last of the
 // call's arguments: at most seven with their values.
 func idAmong(args [][]byte) []byte {
 	for at := max(len(args)-7, 0); at+1 < len(args); at++ {
-		if parseOption(args[at], optHold) != 0 {
+		switch parseOption(args[at], optHold|optID) {
+		case optHold:
 			at++
-		} else if parseOption(args[at], optID) != 0 {
+		case optID:
 			return args[at+1]
 		}
 	}
 	return nil
 }
 
-func settleID(args [][]byte) (key, id []byte) { return args[1], args[2] }
+func settleID(args [][]byte) []byte { return args[2] }
 
-func msettleID(args [][]byte) (key, id []byte) {
+func msettleID(args [][]byte) []byte {
 	keys, refusal := countedKeys(args)
 	if refusal.IsError() || len(args) < 3+len(keys) {
-		return nil, nil
+		return nil
 	}
-	return keys[0], args[2+len(keys)]
+	return args[2+len(keys)]
 }
 
 func checkID(id []byte) resp.Value {
@@ -254,7 +262,6 @@ func parseMReserve(c *commands.Ctx, newTerms func(n int) []term) (
 // takeHold decides all terms, and if all admit takes their units and makes the hold. If there is one it sets
 // the terms' decisions to the first reply. It returns the binding term.
 func takeHold(c *commands.Ctx, terms []term, keys [][]byte, r *holdCall) (binding int, refusal resp.Value) {
-	c.DB.ReadAhead(keys, 1)
 	h, name, refusal := findHold(c, keys, r.id)
 	if refusal.IsError() {
 		return 0, refusal
@@ -329,9 +336,10 @@ func makeHold(c *commands.Ctx, name []byte, h *hold, terms []term, binding int, 
 	line := h.line(c)
 	s := &store.String{}
 	s.SetBytes(line)
-	n := c.DB.Put(name, s)
+	n := c.DB.Add(name, s)
 	c.DB.SetFullness(name, store.Full, c.NowMs) // evicted late: its units are consumed
 	c.DB.ExpireAt(n, c.NowMs+r.holdMs)
+	c.DB.Touch(n)
 	c.DidSet(name, line, c.NowMs+r.holdMs)
 }
 
@@ -481,7 +489,6 @@ func parseMCancel(c *commands.Ctx) (keys [][]byte, id []byte, refusal resp.Value
 func settleHold(c *commands.Ctx, keys [][]byte, id []byte, actuals []int64) (
 	settled []heldTerm, refusal resp.Value,
 ) {
-	c.DB.ReadAhead(keys, 1)
 	h, name, refusal := findHold(c, keys, id)
 	switch {
 	case refusal.IsError() || h.node == nil:

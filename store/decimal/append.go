@@ -11,17 +11,26 @@ const (
 	sixteenDigits = 1e16
 )
 
-// Append is strconv.AppendInt in base 10. It is made for instants, which have 13 to 16 digits: eight
-// digits are computed at once, in a word that has a byte for each.
+// Append is strconv.AppendInt in base 10. It is made for the numbers of limits, of one digit to the 16 of an
+// instant: eight digits are computed at once, in a word that has a byte for each.
 func Append(buf []byte, n int64) []byte {
-	if uint64(n) < eightDigits || uint64(n) >= sixteenDigits {
-		return strconv.AppendInt(buf, n, 10)
+	switch u := uint64(n); {
+	case u < 10:
+		return append(buf, '0'+byte(u))
+	case u < eightDigits:
+		return appendDigits(buf, digits(u))
+	case u < sixteenDigits:
+		buf = appendDigits(buf, digits(u/eightDigits))
+		return binary.LittleEndian.AppendUint64(buf, digits(u%eightDigits)|zeroDigits)
 	}
-	high, low := digits(uint64(n)/eightDigits), digits(uint64(n)%eightDigits)
-	zeros := bits.TrailingZeros64(high) / 8 // high is not 0
-	buf = binary.LittleEndian.AppendUint64(buf, (high|zeroDigits)>>(8*zeros))
-	buf = buf[:len(buf)-zeros]
-	return binary.LittleEndian.AppendUint64(buf, low|zeroDigits)
+	return strconv.AppendInt(buf, n, 10)
+}
+
+// appendDigits appends a result of digits, which is not 0, without leading zeros.
+func appendDigits(buf []byte, word uint64) []byte {
+	zeros := bits.TrailingZeros64(word) / 8
+	buf = binary.LittleEndian.AppendUint64(buf, (word|zeroDigits)>>(8*zeros))
+	return buf[:len(buf)-zeros]
 }
 
 const zeroDigits = 0x3030303030303030

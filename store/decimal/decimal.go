@@ -7,29 +7,43 @@ package decimal
 // Parse parses the canonical decimal of an int64 as strconv.AppendInt formats it: an optional minus, but no
 // leading zero, plus or space. It is Redis' string2ll.
 func Parse(text []byte) (n int64, ok bool) {
-	if len(text) == 0 || len(text) > 20 {
-		return 0, false
+	n, size := Leading(text)
+	return n, size > 0 && size == len(text)
+}
+
+// Leading parses the canonical decimal that text begins with and returns its size in bytes. That is 0 if text
+// begins with none, or with digits beyond an int64.
+func Leading(text []byte) (n int64, size int) {
+	digits := text
+	neg := len(text) > 0 && text[0] == '-'
+	if neg {
+		digits = text[1:]
 	}
-	digits, neg := text, false
-	if text[0] == '-' {
-		digits, neg = text[1:], true
-	}
-	if len(digits) == 0 || digits[0] == '0' && (neg || len(digits) > 1) {
-		return 0, false
+	if len(digits) > 0 && digits[0] == '0' {
+		if neg {
+			return 0, 0
+		}
+		return 0, 1
 	}
 	var u uint64
-	for _, ch := range digits {
-		d := ch - '0'
-		if d > 9 || u > (1<<63)/10 {
-			return 0, false
+	for size < len(digits) {
+		d := digits[size] - '0'
+		if d > 9 {
+			break
+		}
+		if u > (1<<63)/10 {
+			return 0, 0
 		}
 		u = u*10 + uint64(d)
+		size++
 	}
 	switch {
+	case u == 0:
+		return 0, 0
 	case neg && u <= 1<<63:
-		return -int64(u), true
+		return -int64(u), size + 1
 	case !neg && u < 1<<63:
-		return int64(u), true
+		return int64(u), size
 	}
-	return 0, false
+	return 0, 0
 }

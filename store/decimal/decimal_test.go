@@ -26,6 +26,34 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestLeading parses numbers that other bytes follow.
+func TestLeading(t *testing.T) {
+	for text, want := range map[string]struct {
+		n    int64
+		size int
+	}{
+		"":                       {0, 0},
+		"-":                      {0, 0},
+		" 1":                     {0, 0},
+		"- 1":                    {0, 0},
+		"-0 ":                    {0, 0},
+		"-01":                    {0, 0},
+		"0 1":                    {0, 1},
+		"01 ":                    {0, 1},
+		"12 3":                   {12, 2},
+		"-12:3":                  {-12, 3},
+		"9223372036854775807 ":   {math.MaxInt64, 19},
+		"9223372036854775808 ":   {0, 0},
+		"-9223372036854775808 ":  {math.MinInt64, 20},
+		"-9223372036854775809 ":  {0, 0},
+		"99999999999999999999 1": {0, 0},
+	} {
+		n, size := Leading([]byte(text))
+		require.Equal(t, want.n, n, "%q", text)
+		require.Equal(t, want.size, size, "%q", text)
+	}
+}
+
 // Parse must accept exactly what strconv formats.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("-9223372036854775808"))

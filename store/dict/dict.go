@@ -78,8 +78,10 @@ func (d *Dict[V]) TableBytes() int64 {
 	if len(d.segs) == 1 {
 		return list + alloc.Pointers(cap(d.segs[0])*BucketBytes)
 	}
-	return list + int64(len(d.segs))*alloc.Pointers(segLen*BucketBytes)
+	return list + int64(len(d.segs))*segBytes
 }
+
+var segBytes = alloc.Pointers(segLen * BucketBytes)
 
 // Len returns the number of keys.
 func (d *Dict[V]) Len() int { return d.count }
@@ -144,9 +146,7 @@ func (d *Dict[V]) Put(hash uint32, key []byte) (n *Node[V], created bool) {
 	if n := d.Get(hash, key); n != nil {
 		return n, false
 	}
-	n = newNode[V](hash, key)
-	d.link(n)
-	return n, true
+	return d.Add(hash, key), true
 }
 
 // PutWithRoom is Put, but a new node has room, unless its key is longer than MaxKeyWithRoom.
@@ -154,9 +154,21 @@ func (d *Dict[V]) PutWithRoom(hash uint32, key []byte) (n *Node[V], created bool
 	if n := d.Get(hash, key); n != nil {
 		return n, false
 	}
-	n = newRoomyNode[V](hash, key)
+	return d.AddWithRoom(hash, key), true
+}
+
+// Add is Put for a key that has no node.
+func (d *Dict[V]) Add(hash uint32, key []byte) *Node[V] {
+	n := newNode[V](hash, key)
 	d.link(n)
-	return n, true
+	return n
+}
+
+// AddWithRoom is PutWithRoom for a key that has no node.
+func (d *Dict[V]) AddWithRoom(hash uint32, key []byte) *Node[V] {
+	n := newRoomyNode[V](hash, key)
+	d.link(n)
+	return n
 }
 
 // PutString is Put for a string.

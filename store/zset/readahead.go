@@ -21,6 +21,8 @@ func (s *Set) ReadAhead(step int) byte {
 		return s.blocks().readAhead(step)
 	case step == 1:
 		return *(*byte)(s.body)
+	case step == 2 && s.kind == kindPacked && len(s.packed().data) > 0:
+		return s.packed().data[0]
 	}
 	return 0
 }
@@ -36,19 +38,29 @@ func (s *Set) readBlockAhead(step int) byte {
 	return 0
 }
 
-// readAhead reads the directory's header, its first and last entries, and the last block.
+// readAhead reads the directory's header, its first and last entries, the last block, and the sums of units.
 func (b *logBlocks) readAhead(step int) byte {
 	if step == 1 {
 		return byte(b.end)
 	}
 	last := &b.list[len(b.list)-1]
+	w := b.weights
 	switch step {
 	case 2:
-		return last.used + b.list[b.head].used
-	case 3:
-		if last.data != nil {
-			return last.data[0] + last.data[max(last.used, 1)-1]
+		sum := last.used + b.list[b.head].used
+		if w != nil {
+			sum += byte(w.end)
 		}
+		return sum
+	case 3:
+		sum := byte(0)
+		if last.data != nil {
+			sum = last.data[0] + last.data[max(last.used, 1)-1]
+		}
+		if w != nil {
+			sum += byte(w.before[b.head])
+		}
+		return sum
 	}
 	return 0
 }

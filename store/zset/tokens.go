@@ -190,18 +190,31 @@ func extraBelow(first int64, toks []byte, score int64) (extra int64) {
 	}
 }
 
-// extraOf returns how many units a score of the block stands for beyond one, 0 if the block does not have it.
-func extraOf(first int64, toks []byte, score int64) int64 {
-	w := newRunIter(first, toks)
+// spanOf advances to the span that has a score of the block, and reports whether the block has it.
+func spanOf(first int64, toks []byte, score int64) (w runIter, ok bool) {
+	w = newRunIter(first, toks)
 	for w.run.last() < score {
 		if !w.next() {
-			return 0
+			return w, false
 		}
 	}
-	if w.run.first != score {
-		return 0
+	return w, w.run.first <= score
+}
+
+// overwriteExtra changes how many units a score of the block stands for beyond one, and returns how many
+// these were. It does nothing and reports false if the score has no token of units of the same size.
+func overwriteExtra(first int64, toks []byte, score, extra int64) (old int64, ok bool) {
+	w, ok := spanOf(first, toks, score)
+	if !ok || w.run.extra == 0 || extra == 0 {
+		return 0, false
 	}
-	return w.run.extra
+	var room [2 * maxToken]byte
+	units := appendUvarint(room[:0], uint64(extra)+1)
+	if size := len(appendUvarint(room[maxToken:maxToken], uint64(w.run.extra)+1)); size != len(units) {
+		return 0, false
+	}
+	copy(toks[w.pos-len(units):], units)
+	return w.run.extra, true
 }
 
 // nthUnit returns the score of the i-th unit of the block, from 0; it must exist.

@@ -120,10 +120,30 @@ func (s *Set) UnitAt(rank int64) int64 {
 // UnitsOf returns the number of units of the entry with this score, 0 if the log has none. The set must be a
 // log.
 func (s *Set) UnitsOf(score int64) int64 {
-	if _, ok := s.logRank(score); !ok {
+	switch n := s.Len(); {
+	case n == 0 || score < s.first || score > s.last():
 		return 0
+	case !s.hasWeights():
+		if _, ok := s.logRank(score); !ok {
+			return 0
+		}
+		return 1
 	}
-	return 1 + s.extraOf(score)
+	first, toks := s.blockOf(score)
+	if w, ok := spanOf(first, toks, score); ok {
+		return 1 + w.run.extra
+	}
+	return 0
+}
+
+// blockOf returns the first score and the tokens of the block that has a score, if any has.
+func (s *Set) blockOf(score int64) (first int64, toks []byte) {
+	if s.kind == kindBlock {
+		return s.first, s.tokens()
+	}
+	b := s.blocks()
+	x := &b.list[b.blockOf(score)]
+	return x.first, x.tokens()
 }
 
 // IsWeighted reports whether the log has weighted entries.
@@ -160,10 +180,15 @@ func (s *Set) EntryOf(score int64) Entry { return s.logEntry(score) }
 // SetUnits changes the number of units of the entry with this score, and removes it if that is 0. A plain
 // entry below another plain one cannot have more than one unit. The set must be a log with such an entry.
 func (s *Set) SetUnits(score, units int64) {
-	rank, ok := s.logRank(score)
-	if !ok || units < 0 || units > MaxUnits-s.Units()+s.UnitsOf(score) {
+	had := s.UnitsOf(score)
+	if had == 0 || units < 0 || units > had && units > MaxUnits-s.Units()+had {
 		panic("zset: no such entry, or too many units")
 	}
+	if had > 1 && units > 1 && s.overwriteUnits(score, units) {
+		s.flags |= flagAdded
+		return
+	}
+	rank, _ := s.logRank(score)
 	turn := s.turn()
 	switch {
 	case units == 0:
@@ -188,12 +213,30 @@ func (s *Set) SetUnits(score, units int64) {
 	}
 }
 
+// overwriteUnits changes the units of an entry within its token, if that keeps its size, which corrections of
+// an estimate seldom change. It reports whether it did.
+func (s *Set) overwriteUnits(score, units int64) bool {
+	if s.kind == kindBlock {
+		_, ok := overwriteExtra(s.first, s.tokens(), score, units-1)
+		return ok
+	}
+	b := s.blocks()
+	i := b.blockOf(score)
+	x := &b.list[i]
+	x.unshare()
+	old, ok := overwriteExtra(x.first, x.tokens(), score, units-1)
+	if ok {
+		b.shift(i+1, 0, units-1-old)
+	}
+	return ok
+}
+
 // logEntry returns the entry with this score, which the log has.
 func (s *Set) logEntry(score int64) Entry {
 	if score < s.turn() {
 		return numberEntry(score)
 	}
-	return makeEntry(score, s.extraOf(score), score)
+	return makeEntry(score, s.UnitsOf(score)-1, score)
 }
 
 // makeEntry returns an entry of a log with this turn.
@@ -221,7 +264,7 @@ func (s *Set) logHas(score, units int64) (rank int64, ok bool) {
 	if rank, ok = s.logRank(score); !ok || (units > 0) != (score >= s.turn()) {
 		return 0, false
 	}
-	return rank, units == 0 || units == 1+s.extraOf(score)
+	return rank, units == 0 || units == s.UnitsOf(score)
 }
 
 // logPlace makes place for an entry with a score that the log does not have, 0 units for a plain one. It
@@ -257,19 +300,6 @@ func (s *Set) extraBelow(score int64) int64 {
 		return extraBelow(s.first, s.tokens(), score)
 	}
 	return s.blocks().extraBelow(score)
-}
-
-// extraOf returns how many units the entry with this score has beyond one.
-func (s *Set) extraOf(score int64) int64 {
-	switch {
-	case !s.hasWeights():
-		return 0
-	case s.kind == kindBlock:
-		return extraOf(s.first, s.tokens(), score)
-	}
-	b := s.blocks()
-	x := &b.list[b.blockOf(score)]
-	return extraOf(x.first, x.tokens(), score)
 }
 
 // extraBelow requires weights.
@@ -315,7 +345,8 @@ func (b *logBlocks) extraOfRanks(start, stop int64) int64 {
 func (b *logBlocks) setExtra(rank, score, extra int64) {
 	i := b.blockOf(score)
 	x := &b.list[i]
-	old := extraOf(x.first, x.tokens(), score)
+	w, _ := spanOf(x.first, x.tokens(), score)
+	old := w.run.extra
 	var scratch [blockSize + 4]span
 	spans := appendSpans(scratch[:0], x.first, x.tokens())
 	next := b.rewrite(i, setExtra(spans, rank-(x.start-b.list[b.head].start), score, extra))
