@@ -41,8 +41,8 @@ test: ## the tests: needs Go and nothing else
 race: ## the tests of what shares memory between goroutines, under the race detector
 	@packages=$$($(GO) list -f '{{.ImportPath}} {{.Imports}} {{.TestImports}} {{.XTestImports}}' ./... | \
 		awk '$$1 !~ /\/commands$$/ && /[[ ](sync|sync\/atomic|testing\/synctest)[] ]/ {print $$1}'); \
-	$(GO) test -race -pgo=off -vet=off -timeout 20m $$packages
-	$(GO) test -C lab -race -pgo=off -vet=off -timeout 20m ./abuse
+	CGO_ENABLED=1 $(GO) test -race -pgo=off -vet=off -timeout 20m $$packages
+	CGO_ENABLED=1 $(GO) test -C lab -race -pgo=off -vet=off -timeout 20m ./abuse
 
 steady: ## the tests of server, cmd/zlimit-server and engine TIMES (20) times, beside a load on every core
 	@for core in $$(seq $$(getconf _NPROCESSORS_ONLN)); do while kill -0 $$$$ 2>/dev/null; do :; done & done; \

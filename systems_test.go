@@ -1,0 +1,152 @@
+package zlimit_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
+)
+
+// TestOtherSystems type-checks what is shipped as it is for systems on which no test runs. That takes a
+// tenth of compiling it.
+func TestOtherSystems(t *testing.T) {
+	if race.Enabled {
+		t.Skip("it shares no memory, and takes six times as long")
+	}
+	for _, system := range []string{"darwin", "freebsd", "windows"} {
+		t.Run(system, func(t *testing.T) {
+			t.Parallel()
+			checked, err := checkFor(system, ".", ".", "./cmd/...", "./limiter/...", "./zlimittest/...")
+			require.NoError(t, err)
+			require.Greater(t, checked, 60, "packages of this module")
+		})
+	}
+}
+
+// TestOtherSystemsDetectsFaults: a file for one system is checked there, and nowhere else.
+func TestOtherSystemsDetectsFaults(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("go.mod", "module example.com/systems\n\ngo 1.25\n")
+	write("a.go", "package systems\n\nimport \"syscall\"\n\nvar _ = syscall.Getpid\n")
+	write("a_windows.go", "package systems\n\nimport \"syscall\"\n\nvar _ = syscall.Kill\n")
+	checked, err := checkFor("darwin", dir, ".")
+	require.NoError(t, err)
+	require.Equal(t, 1, checked)
+	_, err = checkFor("windows", dir, ".")
+	require.ErrorContains(t, err, "undefined: syscall.Kill")
+	write("a_windows.go", "package systems\n\nfunc f() int {}\n")
+	_, err = checkFor("windows", dir, ".")
+	require.ErrorContains(t, err, "missing return")
+}
+
+// A listed package is one of go list.
+type listed struct {
+	Dir, ImportPath string
+	GoFiles         []string
+	ImportMap       map[string]string
+	Module          *struct{ Main bool }
+	Error           *struct{ Err string }
+}
+
+const listedFields = "Dir,ImportPath,GoFiles,ImportMap,Module,Error"
+
+// checkFor type-checks packages of a module's directory, and all that they import, for a system. It returns
+// how many are of that module: only these are checked beyond their declarations.
+func checkFor(system, dir string, patterns ...string) (checked int, err error) {
+	list := exec.Command("go", append([]string{"list", "-e", "-deps", "-pgo=off", "-json=" + listedFields},
+		patterns...)...)
+	list.Dir, list.Stderr = dir, os.Stderr
+	list.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=")
+	out, err := list.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := list.Start(); err != nil {
+		return 0, err
+	}
+	c := checker{files: token.NewFileSet(), packages: map[string]*types.Package{"unsafe": types.Unsafe}}
+	decoder := json.NewDecoder(out)
+	for {
+		var p listed
+		if err = decoder.Decode(&p); err != nil {
+			break
+		}
+		if err = c.check(&p); err != nil {
+			break
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	_, _ = io.Copy(io.Discard, out)
+	return c.ours, errors.Join(err, list.Wait())
+}
+
+// A checker checks packages, each after those that it imports.
+type checker struct {
+	files    *token.FileSet
+	packages map[string]*types.Package
+	ours     int
+}
+
+func (c *checker) check(p *listed) error {
+	switch {
+	case p.Error != nil:
+		return fmt.Errorf("%s: %s", p.ImportPath, p.Error.Err)
+	case p.ImportPath == "unsafe":
+		return nil
+	}
+	ours := p.Module != nil && p.Module.Main
+	if ours {
+		c.ours++
+	}
+	var parsed []*ast.File
+	for _, name := range p.GoFiles {
+		f, err := parser.ParseFile(c.files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		parsed = append(parsed, f)
+	}
+	config := types.Config{
+		Importer: importer(func(path string) (*types.Package, error) {
+			if mapped := p.ImportMap[path]; mapped != "" {
+				path = mapped
+			}
+			if found := c.packages[path]; found != nil {
+				return found, nil
+			}
+			return nil, fmt.Errorf("%s is not listed", path)
+		}),
+		IgnoreFuncBodies: !ours, Sizes: types.SizesFor("gc", "amd64"),
+	}
+	if !ours {
+		config.Error = func(error) {} // they are as they were published
+	}
+	checked, err := config.Check(p.ImportPath, c.files, parsed, nil)
+	if c.packages[p.ImportPath] = checked; ours {
+		return err
+	}
+	return nil
+}
+
+// importer makes a types.Importer of a function.
+type importer func(path string) (*types.Package, error)
+
+// Import implements types.Importer.
+func (f importer) Import(path string) (*types.Package, error) { return f(path) }
