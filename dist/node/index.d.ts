@@ -72,7 +72,10 @@ export interface Server extends AsyncDisposable {
    * @param actuals the cost of each key, any number for slots
    */
   settle(keys: readonly string[], id: string, actuals: readonly number[]): Promise<Settlement[]>;
-  /** Runs RL.MCANCEL and resolves to the units given back of each key, 1 for a slot; to [] if the id has no hold. */
+  /**
+   * Runs RL.MCANCEL and resolves to the units given back of each key, 1 for a slot; to [] if the
+   * id has no hold.
+   */
   cancel(keys: readonly string[], id: string): Promise<number[]>;
   /** Between tests: removes keys, scripts and faults, and lets the clock show the system's time. */
   reset(): Promise<void>;
@@ -108,7 +111,7 @@ export type Term = LimitTerm | SlotsTerm;
 
 export interface LimitTerm {
   key: string;
-  /** Limits, each with its window: milliseconds, or as in the command. `[[90_000, '1m'], [1_000_000, '1d']]` */
+  /** Units, and their window in milliseconds or as in the command: `[[90_000, '1m'], [1_000_000, '1d']]`. */
   limits: readonly (readonly [limit: number, window: number | string])[];
   /** How many units the call takes; 1 by default, and at least. */
   cost?: number;
@@ -132,8 +135,8 @@ export interface AllowAllOptions {
 }
 
 /**
- * The decision of the binding term, for the whole call. Of slots, allowed is 1 or 0, limit the slots, remaining the
- * free ones, retryAfterMs until one is free, and resetAfterMs until all are.
+ * The decision of the binding term, for the whole call. Of slots, allowed is 1 or 0, limit the slots,
+ * remaining the free ones, retryAfterMs until one is free, and resetAfterMs until all are.
  */
 export interface TermDecision extends Decision {
   /** The binding term's number, from 1. */

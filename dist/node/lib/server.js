@@ -55,9 +55,10 @@ class Server {
   async allowAll(terms, options = {}) {
     only('allowAll', options, ['hold', 'id']);
     const { hold, id } = options;
+    const name = hold === undefined ? 'RL.MALLOW' : 'RL.MRESERVE';
     return termDecision(await this.command(
-      hold === undefined ? 'RL.MALLOW' : 'RL.MRESERVE', terms.length, ...terms.map(({ key }) => key),
-      ...terms.flatMap(words), ...(hold === undefined ? [] : ['HOLD', hold]), ...(id === undefined ? [] : ['ID', id]),
+      name, terms.length, ...terms.map(({ key }) => key), ...terms.flatMap(words),
+      ...(hold === undefined ? [] : ['HOLD', hold]), ...(id === undefined ? [] : ['ID', id]),
     ));
   }
 
