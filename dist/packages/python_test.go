@@ -154,7 +154,8 @@ func TestPython(t *testing.T) {
 		"zlimit.faults.inject('loading', times=2)\n    "+
 		"zlimit.clock.advance(zlimit.allow('k', 1, '1m').retry_after)\n\n\n"+
 		"def excess(server: zlimit.Server) -> int:\n    "+
-		"server.allow_all([zlimit.Term('t', (9, '1m')), zlimit.Slots('s', 1, '1m')], hold='1m', id='a')\n    "+
+		"terms = [zlimit.Term('t', (9, '1m')), zlimit.Slots('s', 1, '1m')]\n    "+
+		"server.allow_all(terms, hold='1m', id='a')\n    "+
 		"return server.settle(['t', 's'], 'a', [9, 0])[0].excess\n"), 0o644))
 	sources, err := filepath.Abs("../python/src")
 	require.NoError(t, err)

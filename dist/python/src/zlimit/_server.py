@@ -19,7 +19,7 @@ from ._clock import MILLISECOND, Clock
 from ._decision import Decision
 from ._faults import Faults
 from ._resp import Argument, Connection, ReplyError, connect
-from ._terms import Key, Settlement, Slots, Term, TermDecision, Window
+from ._terms import Key, Settlement, Term, TermDecision, Window
 from ._terms import milliseconds, settlements, term_decision
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ class Server:
 
     def allow_all(
         self,
-        terms: Sequence[Union[Term, Slots]],
+        terms: Sequence[Term],
         *,
         hold: Optional[Window] = None,
         id: Optional[Key] = None,
@@ -307,7 +307,7 @@ class Server:
         """
         arguments: list[Argument] = [len(terms), *(term.key for term in terms)]
         for term in terms:
-            arguments += term.arguments
+            arguments += term._arguments
         if hold is not None:
             arguments += ["HOLD", milliseconds("hold", hold)]
         if id is not None:

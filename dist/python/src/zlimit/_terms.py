@@ -22,21 +22,21 @@ class Term:
         """Each limit is a number of units and a window; windows, cost and algorithm are as in allow, but cost
         is at least 1."""
         self.key = key
-        self.arguments: list[Argument] = ["TERM"]
+        self._arguments: list[Argument] = ["TERM"]
         for limit, window in limits:
-            self.arguments += [limit, milliseconds("window", window)]
+            self._arguments += [limit, milliseconds("window", window)]
         if algorithm:
-            self.arguments += ["ALGO", *algorithm.split()]
-        self.arguments += ["COST", cost]
+            self._arguments += ["ALGO", *algorithm.split()]
+        self._arguments += ["COST", cost]
 
 
-class Slots:
-    """A key that bounds how many hold a slot at once, for allow_all: ``Slots("jobs", 10, "2m")``."""
+class Slots(Term):
+    """A term that bounds how many hold a slot of its key at once: ``Slots("jobs", 10, "2m")``."""
 
     def __init__(self, key: Key, max: int, lease: Window) -> None:
         """The id of the call takes one of max slots; lease frees it if nothing else does."""
-        self.key = key
-        self.arguments: list[Argument] = ["TERM", "SLOTS", max, "LEASE", milliseconds("lease", lease)]
+        super().__init__(key)
+        self._arguments = ["TERM", "SLOTS", max, "LEASE", milliseconds("lease", lease)]
 
 
 @dataclass(frozen=True)
