@@ -60,6 +60,23 @@ export interface Server extends AsyncDisposable {
    * @param window milliseconds, or as in the command: '1m'
    */
   allow(key: string, limit: number, window: number | string, options?: AllowOptions): Promise<Decision>;
+  /**
+   * Runs RL.MALLOW, as command does, and resolves to the decision of the binding term. All terms
+   * admit the call, or it consumes nothing. With hold it runs RL.MRESERVE.
+   */
+  allowAll(terms: readonly Term[], options?: AllowAllOptions): Promise<TermDecision>;
+  /**
+   * Runs RL.MSETTLE and resolves to what it did to each key; to [] if the id has no hold. Once
+   * more it resolves to the same and changes nothing.
+   *
+   * @param actuals the cost of each key, any number for slots
+   */
+  settle(keys: readonly string[], id: string, actuals: readonly number[]): Promise<Settlement[]>;
+  /**
+   * Runs RL.MCANCEL and resolves to the units given back of each key, 1 for a slot; to [] if the
+   * id has no hold.
+   */
+  cancel(keys: readonly string[], id: string): Promise<number[]>;
   /** Between tests: removes keys, scripts and faults, and lets the clock show the system's time. */
   reset(): Promise<void>;
   /** Ends the server and resolves when its process has ended. May be called more than once. */
@@ -87,6 +104,51 @@ export interface Decision {
   readonly retryAfterMs: number;
   /** Milliseconds until the window is empty. */
   readonly resetAfterMs: number;
+}
+
+/** A key of allowAll: with limits of its own, or with slots. */
+export type Term = LimitTerm | SlotsTerm;
+
+export interface LimitTerm {
+  key: string;
+  /** Units, and their window in milliseconds or as in the command: `[[90_000, '1m'], [1_000_000, '1d']]`. */
+  limits: readonly (readonly [limit: number, window: number | string])[];
+  /** How many units the call takes; 1 by default, and at least. */
+  cost?: number;
+  /** What stands behind ALGO; LOG by default. */
+  algorithm?: AllowOptions['algorithm'];
+}
+
+export interface SlotsTerm {
+  key: string;
+  /** How many ids have a slot at once. */
+  max: number;
+  /** When a slot becomes free that nothing else frees: milliseconds, or '2m'. */
+  lease: number | string;
+}
+
+export interface AllowAllOptions {
+  /** Names the call, which a term of slots and hold need. */
+  id?: string;
+  /** Costs are estimates, and settle or cancel corrects them within this time: milliseconds, or '2m'. */
+  hold?: number | string;
+}
+
+/**
+ * The decision of the binding term, for the whole call. Of slots, allowed is 1 or 0, limit the slots,
+ * remaining the free ones, retryAfterMs until one is free, and resetAfterMs until all are.
+ */
+export interface TermDecision extends Decision {
+  /** The binding term's number, from 1. */
+  readonly term: number;
+}
+
+/** What settle did to one key. Slots have 0 and 0: they are given back. */
+export interface Settlement {
+  /** Units that now count for the work. */
+  readonly counted: number;
+  /** Units above the estimate. */
+  readonly excess: number;
 }
 
 /** The server's clock: that of TIME, TTLs, scripts and RL.*; not the one of this process. */

@@ -100,7 +100,7 @@ func TestJava(t *testing.T) {
 	require.Equal(t, []string{"zlimit-server"}, unpacked)
 	reports, err := filepath.Glob(filepath.Join(dir, "examples", "*", "target", "surefire-reports", "*.txt"))
 	require.NoError(t, err)
-	require.Len(t, reports, 8, strings.Join(reports, "\n"))
+	require.Len(t, reports, 9, strings.Join(reports, "\n"))
 }
 
 // firstTest writes the project that the README shows, from its two files.

@@ -161,4 +161,7 @@ func TestFirstTests(t *testing.T) {
 	requireInReadme(t, "python", "test_allow.py")
 	requireInReadme(t, "node", "node-test/allow.test.js")
 	requireInReadme(t, "java", "junit/src/test/java/example/AllowTest.java")
+	requireInReadme(t, "python", "test_terms.py")
+	requireInReadme(t, "node", "node-test/terms.test.js")
+	requireInReadme(t, "java", "junit/src/test/java/example/TermsTest.java")
 }

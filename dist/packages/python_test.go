@@ -140,19 +140,23 @@ func TestPython(t *testing.T) {
 	readme, err := os.ReadFile("../python/README.md")
 	require.NoError(t, err)
 	blocks := regexp.MustCompile("(?s)```python\n(.*?)```").FindAllSubmatch(readme, -1)
-	require.Len(t, blocks, 5)
+	require.Len(t, blocks, 6)
 	for i, block := range blocks {
 		name := filepath.Join(dir, "page", fmt.Sprintf("test_block_%d.py", i))
 		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		require.NoError(t, os.WriteFile(name, block[1], 0o644))
 	}
 	page := runIn(t, dir, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "page")
-	require.Contains(t, page, "4 passed") // one block has no test and runs when it is imported
+	require.Contains(t, page, "5 passed") // one block has no test and runs when it is imported
 	typed := filepath.Join(dir, "typed.py")
 	require.NoError(t, os.WriteFile(typed, []byte("import zlimit\n\n"+
 		"def test(zlimit: zlimit.Server) -> None:\n    zlimit.clock.advance(seconds=1)\n    "+
 		"zlimit.faults.inject('loading', times=2)\n    "+
-		"zlimit.clock.advance(zlimit.allow('k', 1, '1m').retry_after)\n"), 0o644))
+		"zlimit.clock.advance(zlimit.allow('k', 1, '1m').retry_after)\n\n\n"+
+		"def excess(server: zlimit.Server) -> int:\n    "+
+		"terms = [zlimit.Term('t', (9, '1m')), zlimit.Slots('s', 1, '1m')]\n    "+
+		"server.allow_all(terms, hold='1m', id='a')\n    "+
+		"return server.settle(['t', 's'], 'a', [9, 0])[0].excess\n"), 0o644))
 	sources, err := filepath.Abs("../python/src")
 	require.NoError(t, err)
 	runIn(t, dir, filepath.Join(dir, "env", "bin", "vermin"), "--no-tips", "--violations", "-t=3.9-",

@@ -7,6 +7,7 @@ const { ServerProcess, describe } = require('./process');
 const { binaryPath } = require('./binary');
 const { attach } = require('./attach');
 const { commandLine, parseReady } = require('./protocol');
+const { algo, decision, each, only, termDecision, words } = require('./terms');
 
 const START_TIMEOUT_MS = 10_000;
 
@@ -44,12 +45,32 @@ class Server {
   }
 
   /** Runs RL.ALLOW and resolves to its reply, by name. */
-  async allow(key, limit, window, { cost = 1, algorithm, ...others } = {}) {
-    for (const name of Object.keys(others)) {
-      throw new TypeError(`allow: there is no option ${name}; there are cost, algorithm`);
-    }
-    const options = algorithm === undefined ? [] : ['ALGO', ...algorithm.split(' ')];
-    return decision(await this.command('RL.ALLOW', key, limit, window, 'COST', cost, ...options));
+  async allow(key, limit, window, options = {}) {
+    only('allow', options, ['cost', 'algorithm']);
+    const { cost = 1, algorithm } = options;
+    return decision(await this.command('RL.ALLOW', key, limit, window, 'COST', cost, ...algo(algorithm)));
+  }
+
+  /** Runs RL.MALLOW, or with hold RL.MRESERVE, and resolves to the decision of the binding term. */
+  async allowAll(terms, options = {}) {
+    only('allowAll', options, ['hold', 'id']);
+    const { hold, id } = options;
+    const name = hold === undefined ? 'RL.MALLOW' : 'RL.MRESERVE';
+    return termDecision(await this.command(
+      name, terms.length, ...terms.map(({ key }) => key), ...terms.flatMap(words),
+      ...(hold === undefined ? [] : ['HOLD', hold]), ...(id === undefined ? [] : ['ID', id]),
+    ));
+  }
+
+  /** Runs RL.MSETTLE and resolves to what it did to each key. */
+  async settle(keys, id, actuals) {
+    const reply = await this.command('RL.MSETTLE', keys.length, ...keys, id, ...actuals);
+    return each(reply, ([counted, excess]) => ({ counted, excess }));
+  }
+
+  /** Runs RL.MCANCEL and resolves to the units given back of each key. */
+  async cancel(keys, id) {
+    return each(await this.command('RL.MCANCEL', keys.length, ...keys, id), (units) => units);
   }
 
   /** Between tests: removes keys, scripts and faults, and lets the clock show the system's time. */
@@ -100,10 +121,6 @@ async function startServer(options = {}) {
     throw error;
   }
   return server;
-}
-
-function decision([allowed, limit, remaining, retryAfterMs, resetAfterMs]) {
-  return { allowed, limit, remaining, retryAfterMs, resetAfterMs };
 }
 
 // IPv6 addresses stand in brackets in a URL.

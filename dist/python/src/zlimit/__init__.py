@@ -15,6 +15,7 @@ from ._decision import NEVER, Decision
 from ._faults import ALWAYS, Fault, Faults, Kind
 from ._resp import ReplyError
 from ._server import DebugDisabledError, Server, StartError
+from ._terms import Settlement, Slots, Term, TermDecision
 
 __all__ = [
     "ALWAYS",
@@ -27,7 +28,11 @@ __all__ = [
     "Kind",
     "ReplyError",
     "Server",
+    "Settlement",
+    "Slots",
     "StartError",
+    "Term",
+    "TermDecision",
     "UnsupportedPlatformError",
     "find_binary",
 ]

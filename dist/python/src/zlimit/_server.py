@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import threading
 from collections import deque
-from datetime import timedelta
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional, Union
@@ -19,6 +19,8 @@ from ._clock import MILLISECOND, Clock
 from ._decision import Decision
 from ._faults import Faults
 from ._resp import Argument, Connection, ReplyError, connect
+from ._terms import Key, Settlement, Term, TermDecision, Window
+from ._terms import milliseconds, settlements, term_decision
 
 if TYPE_CHECKING:
     import redis
@@ -271,9 +273,9 @@ class Server:
 
     def allow(
         self,
-        key: Union[str, bytes],
+        key: Key,
         limit: int,
-        window: Union[timedelta, str],
+        window: Window,
         *,
         cost: int = 1,
         algorithm: str = "",
@@ -284,16 +286,43 @@ class Server:
         cost: how many units the call takes, all or none; 0 takes none and answers for one unit.
         algorithm: as behind ALGO: "FIXED" or "GCRA 10" for example.
         """
-        if isinstance(window, timedelta):
-            if window % MILLISECOND:
-                raise ValueError(f"not a whole number of milliseconds: a window of {window.total_seconds():g} s")
-            window = str(window // MILLISECOND)
-        elif not isinstance(window, str):
-            raise TypeError(f"a window of what? timedelta(seconds=60) or '60s', not {window!r}")
         options = ["ALGO", *algorithm.split()] if algorithm else []
-        reply = self.execute("RL.ALLOW", key, limit, window, "COST", cost, *options)
+        reply = self.execute("RL.ALLOW", key, limit, milliseconds("window", window), "COST", cost, *options)
         allowed, limit, remaining, retry_after_ms, reset_after_ms = reply
         return Decision(allowed, limit, remaining, retry_after_ms * MILLISECOND, reset_after_ms * MILLISECOND)
+
+    def allow_all(
+        self,
+        terms: Sequence[Term],
+        *,
+        hold: Optional[Window] = None,
+        id: Optional[Key] = None,
+    ) -> TermDecision:
+        """Run RL.MALLOW with these terms and return the decision of the binding one. All admit the call, or
+        it consumes nothing.
+
+        id: names the call, which Slots and hold need.
+        hold: runs RL.MRESERVE instead: costs are estimates, and until hold has passed settle or cancel
+        corrects them.
+        """
+        arguments: list[Argument] = [len(terms), *(term.key for term in terms)]
+        for term in terms:
+            arguments += term._arguments
+        if hold is not None:
+            arguments += ["HOLD", milliseconds("hold", hold)]
+        if id is not None:
+            arguments += ["ID", id]
+        return term_decision(self.execute("RL.MALLOW" if hold is None else "RL.MRESERVE", *arguments))
+
+    def settle(self, keys: Sequence[Key], id: Key, actuals: Sequence[int]) -> list[Settlement]:
+        """Run RL.MSETTLE with the actual cost of each key, any number for Slots. Return what it did to each;
+        once more it returns the same and changes nothing. The list is empty if the id has no hold."""
+        return settlements(self.execute("RL.MSETTLE", len(keys), *keys, id, *actuals))
+
+    def cancel(self, keys: Sequence[Key], id: Key) -> list[int]:
+        """Run RL.MCANCEL and return the units given back of each key, 1 for a slot. The list is empty if the
+        id has no hold."""
+        return self.execute("RL.MCANCEL", len(keys), *keys, id) or []
 
     def reset(self) -> None:
         """Remove all keys, scripts, functions and faults, undo CONFIG SET and ACL, and set the clock to the

@@ -99,13 +99,57 @@ public final class Server implements AutoCloseable {
     }
 
     private Decision allow(String key, long limit, Duration window, long cost, List<String> options) {
-        if (window.getNano() % 1_000_000 != 0) {
-            throw new IllegalArgumentException("allow: " + window + " is not a whole number of milliseconds");
-        }
         List<String> all = new ArrayList<>(List.of("RL.ALLOW", key, Long.toString(limit),
-                Long.toString(window.toMillis()), "COST", Long.toString(cost)));
+                Commands.millis("allow", window), "COST", Long.toString(cost)));
         all.addAll(options);
         return Decision.of((List<?>) command(all.toArray(String[]::new)));
+    }
+
+    /**
+     * Runs RL.MALLOW, and returns the decision of the binding term. All terms admit the call, or it consumes
+     * nothing.
+     *
+     * @throws ReplyException if the reply is an error
+     */
+    public TermDecision allowAll(List<? extends Term> terms) {
+        return allowAll("RL.MALLOW", terms, List.of());
+    }
+
+    /** Runs RL.MALLOW for the id that takes the slots: it needs a term of {@link Term#slots}. */
+    public TermDecision allowAll(List<? extends Term> terms, String id) {
+        return allowAll("RL.MALLOW", terms, List.of("ID", id));
+    }
+
+    /**
+     * Runs RL.MRESERVE: costs are estimates, and until hold has passed {@link #settle} or {@link #cancel}
+     * corrects them.
+     *
+     * @param hold whole milliseconds
+     */
+    public TermDecision allowAll(List<? extends Term> terms, Duration hold, String id) {
+        return allowAll("RL.MRESERVE", terms, List.of("HOLD", Commands.millis("allowAll", hold), "ID", id));
+    }
+
+    private TermDecision allowAll(String name, List<? extends Term> terms, List<String> options) {
+        return TermDecision.of((List<?>) command(Commands.withTerms(name, terms, options)));
+    }
+
+    /**
+     * Runs RL.MSETTLE, and returns what it did to each key; once more it returns the same and changes nothing.
+     * The list is empty if the id has no hold.
+     *
+     * @param actuals the cost of each key, any number for slots
+     */
+    public List<Settlement> settle(List<String> keys, String id, long... actuals) {
+        return Commands.settlements(command(Commands.withKeys("RL.MSETTLE", keys, id, actuals)));
+    }
+
+    /**
+     * Runs RL.MCANCEL, and returns the units given back of each key, 1 for a slot. The list is empty if the id
+     * has no hold.
+     */
+    public List<Long> cancel(List<String> keys, String id) {
+        return Commands.units(command(Commands.withKeys("RL.MCANCEL", keys, id)));
     }
 
     /** Between tests: removes keys, scripts and faults, and lets the clock show the system's time. */
