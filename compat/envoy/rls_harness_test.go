@@ -24,6 +24,9 @@ func (d decider) Decide(request *doors.Request, response *doors.Response) error 
 	return d(request, response)
 }
 
+// Allow is not asked for over gRPC.
+func (decider) Allow(*doors.KeyRequest, *doors.KeyDecision) error { panic("asked about a key") }
+
 func (decider) Close() {}
 
 // A door is a listener of doors/rls.
