@@ -256,6 +256,9 @@ func (c *conn) serve() {
 	}
 }
 
+// turns returns how many rounds, after the next, the connection waits for in return for what it has just done.
+func (c *conn) turns() int { return min(c.progress.work/turnBytes, maxTurns) - 1 }
+
 // goesOn reports whether the connection has something to do in the next round, without anything new.
 func (c *conn) goesOn() bool {
 	switch c.phase {
@@ -466,6 +469,7 @@ func (c *conn) leave() { c.loop.lease.rob(c.progress.ticket) }
 // comeBack ends a step during which the loop went on without the connection.
 func (c *conn) comeBack() {
 	c.session.Count()
+	c.order.settle() // before the client can send more
 	if len(c.out.buf) > 0 {
 		c.sendDurable()
 	}

@@ -202,9 +202,13 @@ func (l *loop) begin() bool {
 	d.mu.Unlock()
 	l.stamp++
 	for i, c := range d.taken {
-		d.taken[i] = nil
 		c.signals.posted.Store(false)
-		l.notice(c)
+		switch {
+		case !l.notice(c):
+			d.taken[i] = nil
+		case c.seat.unread: // since earlier rounds
+			l.enqueue(c)
+		}
 	}
 	for _, e := range events {
 		if c := l.seated.conns[e.Token]; c != nil {
@@ -215,6 +219,12 @@ func (l *loop) begin() bool {
 			if e.Readable || !c.seat.away && c.phase == ending {
 				l.enqueue(c)
 			}
+		}
+	}
+	for i, c := range d.taken { // nothing has arrived for them, or they have their turns
+		if c != nil {
+			d.taken[i] = nil
+			l.enqueue(c)
 		}
 	}
 	return true
@@ -257,27 +267,30 @@ func (l *loop) pass() {
 	l.passed = nil
 }
 
-// notice looks at a connection that was posted.
-func (l *loop) notice(c *conn) {
+// notice looks at a connection that was posted. It reports whether the connection has a turn in this round.
+func (l *loop) notice(c *conn) bool {
 	if c.signals.isBack() {
 		c.seat.away = false
 		if !l.settle(c) {
-			return
+			return false
+		}
+		if c.goesOn() && c.turns() > 0 {
+			l.defers(c)
 		}
 	} else if !c.seat.away && c.phase == arriving && !l.attach(c) {
-		return
+		return false
 	}
 	if c.out.waits.Load() && c.out.resume() {
 		l.post(c)
 	}
 	if c.seat.away {
-		return
+		return false
 	}
 	if c.signals.shuttingDown.Load() && !c.seat.draining {
 		c.drain()
 	}
 	c.seat.unread = c.seat.unread || c.seat.draining
-	l.enqueue(c)
+	return true
 }
 
 // enqueue makes a connection part of the round.
@@ -395,7 +408,9 @@ func (l *loop) serve(c *conn) bool {
 		c.comeBack()
 		return false
 	}
-	l.settle(c)
+	if l.settle(c) && c.goesOn() {
+		l.defers(c)
+	}
 	return true
 }
 
@@ -407,7 +422,7 @@ func (l *loop) takesWork() *engine.Work {
 	return l.work
 }
 
-// settle notes how a connection goes on after it has run. It returns false if it does not.
+// settle notes what a connection has done. It returns false if it does not go on.
 func (l *loop) settle(c *conn) bool {
 	c.order.settle()
 	if w := c.session.Release(); l.work == nil {
@@ -432,15 +447,19 @@ func (l *loop) settle(c *conn) bool {
 	if c.signals.trim.Load() && c.signals.trim.Swap(false) {
 		c.trim()
 	}
-	switch {
-	case !c.goesOn():
+	if !c.goesOn() {
 		c.lend()
-	case !c.seat.queued:
-		c.seat.queued = true
-		c.seat.turns = min(c.progress.work/turnBytes, maxTurns) - 1
-		l.more = append(l.more, c)
 	}
 	return true
+}
+
+// defers makes a connection part of a later round.
+func (l *loop) defers(c *conn) {
+	if !c.seat.queued {
+		c.seat.queued = true
+		c.seat.turns = c.turns()
+		l.more = append(l.more, c)
+	}
 }
 
 // answer sends the replies of a round. Replicas come first, so that a server that is killed has acknowledged
