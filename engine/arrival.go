@@ -12,9 +12,6 @@ import (
 // for those of the sessions that watch its keys, and one that kills for those of
 // the sessions that it kills.
 
-// arrivals is the part of a session that lets earlier commands of others run first.
-type arrivals struct{ session *Session }
-
 // publishes are the flags of PUBLISH and SPUBLISH.
 const publishes = commands.PubSub | commands.MayReplicate
 

@@ -1,22 +1,12 @@
 package engine
 
 import (
-	"errors"
 	"slices"
-	"sync/atomic"
 
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
-
-// An account is whose session it is, and what he may do.
-type account struct {
-	session       *Session
-	user          atomic.Pointer[acl.User] // never nil; written by the session's goroutine
-	guard         guard                    // of the rules of Env.Guard
-	authenticated bool
-}
 
 // AUTH [username] password
 func auth(c *commands.Ctx) resp.Value {
@@ -163,62 +153,8 @@ func (e *Engine) NeedsPassword() bool { return !e.accounts.Default().Rules().Ope
 // HasPassword reports whether the default user has a password.
 func (e *Engine) HasPassword() bool { return !e.accounts.Default().Rules().NoPassword() }
 
-// Errors of LoginSession and AuthorizeScrape.
-var (
-	ErrLogin      = errors.New("wrong user or password")
-	ErrManyLogins = errors.New("too many logins from this address have failed")
-
-	// ErrScrapeRights is AuthorizeScrape's error for a user who may not call INFO.
-	ErrScrapeRights = errors.New("the user has no permission to run the 'info' command")
-)
-
-// LoginSession opens a session for a client that gives a user's name and password
-// outside of the Redis protocol. An empty name is the default user's; without a name and
-// a password, that user must need none. Failures are slowed, counted and logged as those
-// of AUTH; a login that would have to wait is refused.
-func (e *Engine) LoginSession(p Peer, name, password string) (*Session, error) {
-	s := e.NewSession(p)
-	if err := s.who.loginFrom(name, password); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// SessionOf opens a session of a user whom the caller vouches for, who needs no password. It returns ErrLogin
-// if the user does not exist or is off.
-func (e *Engine) SessionOf(p Peer, name string) (*Session, error) {
-	u := e.accounts.Find(name)
-	if u == nil || !u.Rules().On() {
-		return nil, ErrLogin
-	}
-	s := e.NewSession(p)
-	s.who.enter(u)
-	return s, nil
-}
-
 // HasUser reports whether there is a user with this name.
 func (e *Engine) HasUser(name string) bool { return e.accounts.Find(name) != nil }
-
-// loginFrom is LoginSession for a session that is open.
-func (a *account) loginFrom(name, password string) error {
-	if name != "" || password != "" {
-		if name == "" {
-			name = acl.DefaultName
-		}
-		a.session.work.ctx.Args = [][]byte{[]byte("AUTH")}
-		switch reply := a.login(name, password); {
-		case reply.Str() == errManyLogins.Str():
-			return ErrManyLogins
-		case reply.IsError():
-			return ErrLogin
-		}
-	}
-	if !a.session.Authenticated() {
-		return ErrLogin
-	}
-	return nil
-}
 
 // Permits reports whether the session's user may make a call with the right number
 // of arguments. Unlike Do it logs and counts nothing.
@@ -237,23 +173,6 @@ func (e *Engine) ProtectedModeDenies(local bool) bool {
 	return !local && e.cfg.Bool("protected-mode") && !e.HasPassword()
 }
 
-// AuthorizeScrape returns nil if whoever gives a user's name and password may read the
-// metrics, which is whoever may call INFO. An empty name is the default user's; without a
-// name and a password, that user must need none. Failures are slowed, counted and logged
-// as those of AUTH and INFO.
-func (e *Engine) AuthorizeScrape(p Peer, name, password string) error {
-	s, err := e.LoginSession(p, name, password)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	info := e.table.Own([]byte("info"))
-	if s.who.deny(info, [][]byte{[]byte("INFO")}).IsError() {
-		return ErrScrapeRights
-	}
-	return nil
-}
-
 // allowed reports whether a directive such as enable-debug-command admits the
 // session's client.
 func (a *account) allowed(directive string) bool {
@@ -269,3 +188,7 @@ func (a *account) allowed(directive string) bool {
 	}
 	return false
 }
+
+// Authenticated reports whether the session may run commands without the flag
+// NoAuth: it has given the password, or none is required any more.
+func (s *Session) Authenticated() bool { return s.who.authenticated || !s.who.needsPassword() }

@@ -103,39 +103,6 @@ func clientLimit(directive, maxmemory int64) int64 {
 	return max(directive, minClientLimit)
 }
 
-// Sizes of the queue of MULTI.
-const (
-	queuedBytes    = int(unsafe.Sizeof(queuedCommand{}))
-	queuedArgBytes = int(unsafe.Sizeof([]byte{}))
-)
-
-// countNames counts what the names take that the session watches, has subscribed to, tracks as prefixes, or
-// waits for room in. It is called when they have changed: one command may name any number.
-func (v *shown) countNames() {
-	s := v.session
-	bytes := s.tx.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes() +
-		v.blocked.Load().bytes()
-	v.edit(func(p *public) {
-		s.engine.sessions.buffers.Add(bytes - p.nameBytes)
-		p.nameBytes = bytes
-	})
-}
-
-// bytes returns what a session counts for under maxmemory-clients: tot-mem of
-// CLIENT LIST.
-func (v *shown) bytes(p *public) int64 {
-	s := v.session
-	return sessionBytes + int64(p.buffers.Memory) + int64(p.multiBytes) + p.nameBytes +
-		v.output.Load() + s.inbox.subscriber.Mail.Size()
-}
-
-// CountOutput adds to the bytes of replies that wait until the client reads. Any
-// goroutine may call it.
-func (s *Session) CountOutput(change int) {
-	s.shown.output.Add(int64(change))
-	s.engine.sessions.buffers.Add(int64(change))
-}
-
 // EnforceClientMemory evicts clients, perhaps this one, if all together exceed
 // maxmemory-clients. No lock may be held.
 func (s *Session) EnforceClientMemory() { s.engine.sessions.evict() }
@@ -174,23 +141,11 @@ func (r *registry) evict() {
 	}
 }
 
-// evict closes a session, whose bytes no longer count. It reports whether the
-// session was still there.
-func (x *ending) evict(bytes int64) bool {
-	s := x.session
-	all := &s.engine.sessions
-	line := s.shown.line(s.engine.clock.NowUs())
-	x.leaving.Store(bytes) // before Close can miss it
-	all.leaving.Add(bytes)
-	if !all.remove(s) {
-		x.left()
-		return false
-	}
-	s.engine.stats.Evicted.Add(1)
-	s.engine.options.Log.Info("Evicting client: " + line)
-	x.die()
-	return true
+var sessionBytes = int64(unsafe.Sizeof(Session{}))
+
+func sortByID(sessions []*Session) {
+	slices.SortFunc(sessions, func(a, b *Session) int { return cmp.Compare(a.id, b.id) })
 }
 
-// left records that an evicted session has closed, or was closing already.
-func (x *ending) left() { x.session.engine.sessions.leaving.Add(-x.leaving.Swap(0)) }
+// Sessions returns how many sessions there are.
+func (e *Engine) Sessions() int { return e.sessions.len() }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"strings"
-	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/replication"
@@ -10,23 +9,9 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// A failover is FAILOVER under way: this server and one of its replicas exchange their roles, and no write
-// is lost.
-//
-// Writes are postponed until a replica has confirmed everything. Then this server becomes a replica of that
-// one, with a PSYNC that asks it to be a master, and goes on where it is. Every change of the state is made
-// with every shard locked.
-type failover struct {
-	host      string // the replica that is to be the master; empty: the first that has everything
-	port      int
-	force     bool  // the replica is asked at the timeout whatever it has
-	timeoutMs int64 // 0: none
-
-	asking atomic.Bool   // this server is a replica already; else replicas are waited for
-	over   chan struct{} // closed at the end
-}
-
 var (
+	errFailoverInCluster = resp.Error(
+		"ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead.")
 	errNoFailover      = resp.Error("ERR No failover in progress.")
 	errFailoverTimeout = resp.Error("ERR FAILOVER timeout must be greater than 0")
 	errFailoverRuns    = resp.Error("ERR FAILOVER already in progress.")

@@ -59,14 +59,6 @@ type pause struct {
 	timerUs int64                      // when the timer calls expire
 }
 
-// A postponedCommand is one that waits for the end of a pause.
-type postponedCommand struct {
-	args     [][]byte
-	request  request
-	kind     pauseKind // the least kind of pause that postpones it
-	released bool      // it may run; written before the wait is over
-}
-
 // clientPause is CLIENT PAUSE timeout [WRITE | ALL].
 func clientPause(c *commands.Ctx) resp.Value {
 	kind := pauseAll
@@ -244,16 +236,6 @@ func (s *Session) postpone(c *postponedCommand, args [][]byte) *Blocked {
 	s.work.req.postponed = true
 	b.show()
 	return b
-}
-
-// runPostponed runs a postponed command, unless its wait was ended.
-func (b *Blocked) runPostponed() resp.Value {
-	s := b.session
-	defer s.engine.pause.finished(b)
-	if !b.postponed.released {
-		return b.reply
-	}
-	return s.do(b.postponed.args, b.postponed.request)
 }
 
 func cloneArgs(args [][]byte) [][]byte {

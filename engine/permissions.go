@@ -78,13 +78,6 @@ var scriptReasons = map[acl.Reason]string{
 		"command",
 }
 
-// A guard decides what a restricted session's scripts may call. It is the rules as they
-// were when the command, script or EXEC began.
-type guard struct {
-	session *Session
-	rules   *acl.Rules
-}
-
 // RefuseCall implements commands.Guard.
 func (g *guard) RefuseCall(cmd *commands.Command, args [][]byte) (text string) {
 	d := g.rules.Check(cmd, args)

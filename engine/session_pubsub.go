@@ -5,14 +5,6 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// An inbox is the messages that have come for a session.
-type inbox struct {
-	session    *Session
-	subscriber pubsub.Subscriber
-	subscribed bool   // to any channel or pattern
-	waiting    []byte // encoded messages to send before the reply of the call under way
-}
-
 // Subscriber is for package pubsub.
 func (s *Session) Subscriber() *pubsub.Subscriber { return &s.inbox.subscriber }
 
@@ -51,13 +43,6 @@ func (x *inbox) unsubscribe() {
 	if x.subscribed {
 		x.session.engine.broker.Unsubscribe(&x.subscriber)
 		x.session.SubscriptionsChanged()
-	}
-}
-
-// notify publishes the events of what the command under way has changed so far.
-func (r *recorder) notify() {
-	if r.on && pubsub.HasEvents(&r.group, r.notified) {
-		r.session.AcquireBroker()
 	}
 }
 

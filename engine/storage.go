@@ -7,7 +7,6 @@ import (
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/policy"
-	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -162,29 +161,6 @@ func (s *Session) InExec() bool { return s.inbox.subscriber.InExec }
 // Written returns where the session's own writes end in the log. It is for package
 // durable.
 func (s *Session) Written() durable.Position { return s.wrote.log }
-
-// refuseWithoutDisk refuses what writes while changes cannot be kept.
-func refuseWithoutDisk(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
-	if !cmd.Is(commands.NeedsDisk) && !s.tx.anyRuns(cmd, args, (*commands.Command).Writes) {
-		return resp.None
-	}
-	text := s.engine.storage.Misconf()
-	if text == "" { // since Failing was asked
-		text = durable.MisconfRecovered
-	}
-	return resp.Error(text)
-}
-
-// preserveFor leaves a snapshot the keys that serving a waiter is about to change.
-func (e *Engine) preserveFor(w *commands.Wait, db *store.DB, key []byte) {
-	if e.store.Snapshot() == nil {
-		return
-	}
-	db.Preserve(key)
-	if w.Target != nil {
-		db.Preserve(w.Target)
-	}
-}
 
 // Errors of cluster-enabled.
 var (
