@@ -58,7 +58,6 @@ const (
 // conditions returns what holds for a command of the session.
 func (s *Session) conditions(cmd *commands.Command) (c condition) {
 	e := s.engine
-	c = e.life.always
 	if cmd.Flags&commands.Protected != 0 {
 		c |= isProtected
 	}
@@ -70,6 +69,9 @@ func (s *Session) conditions(cmd *commands.Command) (c condition) {
 	}
 	if s.who.restriction() != nil {
 		c |= isRestricted
+	}
+	if e.life.cluster {
+		c |= inCluster
 	}
 	if e.room.MaxMemory() != 0 {
 		c |= hasMaxMemory

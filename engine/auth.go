@@ -69,12 +69,7 @@ func (a *account) postpones(cmd *commands.Command, args [][]byte) bool {
 		return false
 	}
 	b := s.postpone(&postponedCommand{}, args)
-	after((waitUs+999)/1000, func() {
-		if b.waiter.Claim() {
-			b.postponed.released = true
-			b.end(resp.None)
-		}
-	})
+	after((waitUs+999)/1000, func() { b.release() })
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/latency"
+	"github.com/zlimit/zlimit/engine/pause"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/slowlog"
 	"github.com/zlimit/zlimit/resp"
@@ -51,12 +52,12 @@ type future struct {
 	ended func() // is called by Resume; it may be nil
 }
 
-// A postponedCommand is one that waits for the end of a pause.
+// A postponedCommand is one that waits for the end of a pause, or for its turn to log in.
 type postponedCommand struct {
+	pause.Command
 	args     [][]byte
 	request  request
-	kind     pauseKind // the least kind of pause that postpones it
-	released bool      // it may run; written before the wait is over
+	released bool // it may run; written before the wait is over
 }
 
 // A blockedCall is a call that waits. It is logged when it was served, with the time that
@@ -211,6 +212,28 @@ func (b *Blocked) show() {
 		s.engine.stats.Blocked.Add(1)
 		s.engine.stats.TimedWaits.Add(b.timed())
 	})
+}
+
+// postpone blocks the session until its call is released.
+func (s *Session) postpone(c *postponedCommand, args [][]byte) *Blocked {
+	c.args, c.request = cloneArgs(args), s.work.req
+	c.request.resumed = true
+	b := &Blocked{session: s, wait: &commands.Wait{TimedOut: resp.NullArray}, silent: true, postponed: c}
+	b.waiter.Owner = b
+	c.Release = b.release
+	s.work.req.postponed = true
+	b.show()
+	return b
+}
+
+// release lets a postponed command run. It reports false if the wait was ended.
+func (b *Blocked) release() bool {
+	if !b.waiter.Claim() {
+		return false
+	}
+	b.postponed.released = true
+	b.end(resp.None)
+	return true
 }
 
 // measured runs the rest of a blocked session's call. The session does nothing meanwhile.

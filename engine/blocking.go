@@ -120,7 +120,7 @@ func (s *Session) stopWaiting() {
 	}
 	b.leaveQueues(!ours && !b.Over())
 	if b.postponed != nil {
-		s.engine.pause.finished(b)
+		s.engine.pause.Finished(&b.postponed.Command)
 	}
 }
 

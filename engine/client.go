@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/pause"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -88,7 +89,7 @@ var clientGroup = []commands.Command{{
 			Summary: "Postpones the commands of clients for some time.",
 			Deviation: "CLIENT UNBLOCK of a client whose command is postponed answers 0 (Redis 7.0 " +
 				"crashes); calls of the program that runs the engine are not postponed",
-			Handler: clientPause,
+			Handler: func(c *commands.Ctx) resp.Value { return caller(c).engine.pause.Client(c) },
 		},
 		{
 			Name: "reply", Arity: 3, Flags: clientFlags,
@@ -321,4 +322,10 @@ func clientKill(c *commands.Ctx) resp.Value {
 		}
 		return true
 	})))
+}
+
+// CLIENT UNPAUSE
+func clientUnpause(c *commands.Ctx) resp.Value {
+	caller(c).engine.pause.End(pause.ByClient)
+	return resp.OK
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/pause"
 	"github.com/zlimit/zlimit/policy"
 	"github.com/zlimit/zlimit/resp"
 )
@@ -54,7 +55,7 @@ func (s *Session) Resume() resp.Value {
 // runPostponed runs a postponed command, unless its wait was ended.
 func (b *Blocked) runPostponed() resp.Value {
 	s := b.session
-	defer s.engine.pause.finished(b)
+	defer s.engine.pause.Finished(&b.postponed.Command)
 	if !b.postponed.released {
 		return b.reply
 	}
@@ -100,7 +101,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		s.work.calls.run.Rejected++
 		return s.work.calls.refused(s.tx.reject(cmd, refusal))
 	}
-	if s.engine.pause.postpones(s, cmd, args) || s.who.postpones(cmd, args) {
+	if isPaused(s, cmd, args) || s.who.postpones(cmd, args) {
 		return resp.None
 	}
 	if s.tx.open && !cmd.Is(commands.Immediate) {
@@ -120,6 +121,25 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		s.work.calls.run.Failed++
 	}
 	return reply
+}
+
+// isPaused reports whether a pause postpones a command of the session, which is blocked then.
+func isPaused(s *Session, cmd *commands.Command, args [][]byte) bool {
+	p := &s.engine.pause
+	kind := p.Kind()
+	if kind == pause.Nothing || s.work.req.resumed || s.seen.monitoring ||
+		s.peer.Owner && s.side.follows == nil {
+		return false
+	}
+	least := pause.All
+	if s.tx.anyRuns(cmd, args, (*commands.Command).Replicates) {
+		least = pause.Writes
+	}
+	if least > kind {
+		return false
+	}
+	c := &postponedCommand{Command: pause.Command{Least: least}}
+	return p.Postpone(&c.Command, func() { s.postpone(c, args) })
 }
 
 // called returns the row that args name, whatever their number, or nil.
@@ -187,6 +207,6 @@ func doOwn(s *Session, name []byte, words [][]byte, r request) resp.Value {
 // ChecksWait reports whether a call of RL.CHECK may wait: for an upstream, for the disk, or for the end of a
 // pause.
 func (e *Engine) ChecksWait() bool {
-	return e.pause.on() || e.options.Upstream != nil ||
+	return e.pause.On() || e.options.Upstream != nil ||
 		e.cfg.Bool("appendonly") && e.cfg.String("appendfsync") == "always"
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/zlimit/zlimit/engine/accounts"
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/faults"
+	"github.com/zlimit/zlimit/engine/pause"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/room"
 	"github.com/zlimit/zlimit/engine/stats"
@@ -110,7 +111,7 @@ type Engine struct {
 	sessions  registry
 	broker    pubsub.Broker
 	observers observers
-	pause     pause
+	pause     pause.Pauses
 
 	room  room.Keeper
 	stats stats.Stats

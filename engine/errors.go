@@ -12,8 +12,6 @@ var (
 	errReplicaKeyspace = resp.Error("ERR Replica can't interact with the keyspace")
 	errMonitorInExec   = resp.Error("ERR MONITOR isn't allowed for DENY BLOCKING client")
 
-	errPauseMode = resp.Error("ERR CLIENT PAUSE mode must be WRITE or ALL")
-
 	errLoading    = resp.Error("LOADING Redis is loading the dataset in memory")
 	errCanceled   = resp.Error("ERR canceled while the log waits for the disk")
 	errNoAuth     = resp.Error("NOAUTH Authentication required.")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/pause"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -65,7 +66,7 @@ func (e *Engine) failover(c *commands.Ctx) resp.Value {
 	caller(c).work.rec.commitSoFar()
 	e.options.Log.Info("failover: waiting for a replica to have everything", "to", f.target())
 	e.repl.failover.Store(f)
-	e.pause.begin(pausedForFailover, pausePeriod{pauseWrites, unlimited})
+	e.pause.Begin(pause.ForFailover, pause.Period{Kind: pause.Writes, UntilUs: pause.Unlimited})
 	e.repl.stream.Tell(replication.Command("REPLCONF", "GETACK", "*"))
 	go e.awaitFailover(f)
 	return resp.OK
@@ -220,7 +221,7 @@ func (e *Engine) failoverAbort() resp.Value {
 // endFailover lets postponed writes run, so the role must be what it is to be. Every shard must be locked.
 func (e *Engine) endFailover(f *failover) {
 	e.repl.failover.Store(nil)
-	e.pause.end(pausedForFailover)
+	e.pause.End(pause.ForFailover)
 	close(f.over)
 }
 

@@ -104,7 +104,7 @@ func (f *follower) Apply(args [][]byte, raw []byte, stop <-chan struct{}) error 
 		if !f.await(b, stop) {
 			return replication.ErrClosed
 		}
-		defer e.pause.finished(b)
+		defer e.pause.Finished(&b.postponed.Command)
 	}
 	if f.over() {
 		return errNotMaster
@@ -128,11 +128,11 @@ func (f *follower) Apply(args [][]byte, raw []byte, stop <-chan struct{}) error 
 // postpone returns the wait of a command of the stream that a pause postpones, or nil.
 func (f *follower) postpone(args [][]byte) *Blocked {
 	s := f.session
-	if len(args) == 0 || !f.engine.pause.on() {
+	if len(args) == 0 || !f.engine.pause.On() {
 		return nil
 	}
 	cmd, _ := f.engine.table.ResolveOwn(args)
-	if cmd == nil || !f.engine.pause.postpones(s, cmd, args) {
+	if cmd == nil || !isPaused(s, cmd, args) {
 		return nil
 	}
 	return s.shown.blocked.Load()

@@ -158,7 +158,7 @@ func (k keyspace) serveApart(shards store.ShardSet) bool {
 func (k keyspace) serveDue(shards store.ShardSet) {
 	s := k.session
 	w, c := &s.engine.locks.waits, &s.work.ctx
-	if w.firstMs.Load() > c.NowMs || s.engine.pause.on() {
+	if w.firstMs.Load() > c.NowMs || s.engine.pause.On() {
 		return
 	}
 	due := w.take(shards, c.NowMs)
@@ -190,7 +190,7 @@ func (k keyspace) look(b *Blocked) {
 	switch {
 	case b.waiter.Claimed():
 		w.leave(b)
-	case e.pause.on():
+	case e.pause.On():
 		w.lookAt(b, 0)
 	case e.store.IsFirst(&b.waiter) || room.IsOver(nowMs):
 		k.callAgain(b)

@@ -15,7 +15,7 @@ type life struct {
 	startUs int64
 	refusal error // of the configuration, see Open
 	node    *cluster.Self
-	always  condition   // what holds for every command
+	cluster bool        // cluster-enabled
 	ending  atomic.Bool // End was called
 
 	server atomic.Pointer[func() int] // see SetPort; nil: none

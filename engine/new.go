@@ -14,6 +14,7 @@ import (
 	"github.com/zlimit/zlimit/engine/debug"
 	"github.com/zlimit/zlimit/engine/doctor"
 	"github.com/zlimit/zlimit/engine/memory"
+	"github.com/zlimit/zlimit/engine/pause"
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/room"
@@ -51,9 +52,7 @@ func New(o Options) *Engine {
 	e.cfg.policies.Init(cfg, o.Log, e.cfg.followPolicies)
 	e.life.startUs, e.life.runID = o.Clock.NowUs(), newRunID()
 	e.life.node = cluster.NewSelf(cfg, e.port, func() int64 { return e.repl.stream.Position().Offset })
-	if cfg.Bool("cluster-enabled") {
-		e.life.always |= inCluster
-	}
+	e.life.cluster = cfg.Bool("cluster-enabled")
 	e.locks.store, e.locks.scripts = e.store, e.scripts
 	e.slow.clock, e.slow.longestGC = o.Clock, process.LongestGCPause
 	e.storage = e.newStorage()
@@ -88,7 +87,7 @@ func New(o Options) *Engine {
 		Config: cfg, Log: o.Log, Table: e.table, RunID: e.life.runID,
 		Caller: func(c *commands.Ctx) accounts.Caller { return &caller(c).who },
 	})
-	e.pause.engine = e
+	e.pause.Init(pause.Options{Clock: e.clock, Store: e.store, After: o.After, Over: e.locks.waits.kick})
 	e.locks.waits.init(e)
 	e.stats.Init(e.table.Len())
 	e.stats.Sampler.Init(e.store, e.clock, e.scripts.BusyChange, o.Pause)
@@ -136,7 +135,7 @@ func (e *Engine) roomOptions() room.Options {
 				int64(e.Sessions())*sessionBytes
 		},
 		Loading:    e.storage.Loading,
-		Suspended:  func() bool { return e.scripts.Busy() != nil || e.pause.on() },
+		Suspended:  func() bool { return e.scripts.Busy() != nil || e.pause.On() },
 		Replica:    func() bool { return e.repl.link.Load() != nil },
 		BusyChange: e.scripts.BusyChange, Torn: e.locks.torn.has,
 		Record: e.recordStep, Commit: e.commitStep, Event: e.slow.event, Changed: e.locks.waits.changed,
@@ -202,7 +201,7 @@ func (e *Engine) follow() {
 // time.
 func (e *Engine) Tick() {
 	e.clock.Sync()
-	e.pause.expire()
+	e.pause.Expire()
 	e.storage.Tick()
 	e.tickReplication()
 	e.room.Tick()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/zlimit/zlimit/commands"
@@ -70,4 +71,12 @@ func (t *commandQueue) reset() {
 		return
 	}
 	*t = commandQueue{queued: t.queued[:0], args: t.args[:0], text: t.text[:0], held: last}
+}
+
+func cloneArgs(args [][]byte) [][]byte {
+	out := make([][]byte, len(args))
+	for i, a := range args {
+		out[i] = slices.Clone(a)
+	}
+	return out
 }

@@ -289,7 +289,7 @@ func wait(c *commands.Ctx) resp.Value {
 	if n := acked(); n >= replicas || s.inbox.subscriber.InExec {
 		return resp.Int(n)
 	}
-	if e.repl.stream.Active() && !e.pause.on() { // so that replicas answer at once
+	if e.repl.stream.Active() && !e.pause.On() { // so that replicas answer at once
 		e.repl.stream.Tell(replication.Command("REPLCONF", "GETACK", "*"))
 	}
 	return s.Await(timeoutMs, func(over <-chan struct{}) resp.Value {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/pause"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -119,7 +120,7 @@ func (e *Engine) beginShutdown(d *shutdown) *shutdown {
 	d.now = d.now || timeoutMs == 0 || e.repl.master.Behind() == 0
 	d.deadlineUs = e.clock.MonotonicUs() + timeoutMs*1000
 	if !d.now {
-		e.pause.begin(pausedForShutdown, pausePeriod{pauseWrites, unlimited})
+		e.pause.Begin(pause.ForShutdown, pause.Period{Kind: pause.Writes, UntilUs: pause.Unlimited})
 	}
 	n.current = d
 	return d
@@ -134,7 +135,7 @@ func (e *Engine) cancelShutdown(d *shutdown) bool {
 		return false
 	}
 	n.current = nil
-	e.pause.end(pausedForShutdown)
+	e.pause.End(pause.ForShutdown)
 	close(d.over)
 	return true
 }

@@ -117,7 +117,7 @@ func (w *waits) setTimer(atMs int64) {
 		w.stop = nil
 	}
 	nowUs := clock.NowUs()
-	if after == nil || atMs == noInstant || w.engine.pause.on() || clock.Frozen() && atMs > nowUs/1000 {
+	if after == nil || atMs == noInstant || w.engine.pause.On() || clock.Frozen() && atMs > nowUs/1000 {
 		return
 	}
 	w.timerMs = atMs
@@ -203,7 +203,7 @@ func (w *waits) run() {
 	if e.store.HasChanged() && e.store.ChangeWaiters() > 0 {
 		k.serveApart(store.AllShards)
 	}
-	for !e.pause.on() {
+	for !e.pause.On() {
 		b, shards := w.first(e.clock.NowUs() / 1000)
 		if b == nil || !k.serveApart(shards) {
 			return
