@@ -18,10 +18,9 @@ import (
 // A Blocked is the wait of a session whose command found no key, until its reply.
 // See docs/adr/0006-blocking.md.
 //
-// It is ended by a command that creates a key, the timeout, CLIENT UNBLOCK or the
-// end of the session: by the one that claims the waiter; the others leave it
-// alone. To end it is to set a flag and call Peer.Wake. The session's own goroutine
-// then gets the reply from Resume.
+// It is ended by a command that creates a key, the timeout, CLIENT UNBLOCK or the end of the session: by the
+// one that claims the waiter; the others leave it alone. To end it is to set a flag and call Peer.Wake. The
+// session's own goroutine then gets the reply from Resume.
 type Blocked struct {
 	session   *Session
 	cmd       *commands.Command // nil: the wait is not the command's, so its end is not counted
@@ -101,12 +100,12 @@ func (b *Blocked) Over() bool { return b.done.Load() }
 // TimeoutMs returns after how many milliseconds to call TimeOut; 0: never.
 func (b *Blocked) TimeoutMs() int64 { return b.wait.TimeoutMs }
 
-// timed returns 1 if the wait has a timeout, else 0.
-func (b *Blocked) timed() int64 {
-	if b.wait.Room != nil {
-		return 1
+// count adds n to the waits, and to those that have a timeout if this one has.
+func (b *Blocked) count(n int64) {
+	b.session.engine.stats.Blocked.Add(n)
+	if b.wait.Room != nil || b.wait.TimeoutMs > 0 {
+		b.session.engine.stats.TimedWaits.Add(n)
 	}
-	return min(b.wait.TimeoutMs, 1)
 }
 
 // TimeOut ends the wait with the reply of a timeout, unless it has ended. A panic ends the client only. Any
@@ -154,8 +153,7 @@ func (b *Blocked) countFailure() {
 func (b *Blocked) end(reply resp.Value) {
 	s := b.session
 	s.shown.edit(func(p *public) { p.blocked = false })
-	s.engine.stats.Blocked.Add(-1) // after edit, and so after the Add of show
-	s.engine.stats.TimedWaits.Add(-b.timed())
+	b.count(-1) // after edit, and so after the Add of show
 	if b.call != nil && b.call.timed {
 		s.engine.stats.Latency(b.cmd).Add(b.call.ranUs)
 	}
@@ -209,8 +207,7 @@ func (b *Blocked) show() {
 	s.shown.edit(func(p *public) {
 		p.blocked = true
 		s.shown.blocked.Store(b)
-		s.engine.stats.Blocked.Add(1)
-		s.engine.stats.TimedWaits.Add(b.timed())
+		b.count(1)
 	})
 }
 
@@ -258,8 +255,7 @@ func (b *Blocked) ranAgain(us int64) {
 	b.log(b.call.ranUs)
 }
 
-// logRun logs a call that is computed beside its session, such as SAVE, when that has
-// ended.
+// logRun logs a call that is computed beside its session, such as SAVE, when that has ended.
 func (b *Blocked) logRun() {
 	if b.call == nil {
 		return

@@ -13,8 +13,7 @@ var (
 		"(master -> replica?)")
 )
 
-// Blocked returns the session's wait, or nil. While it is not nil, Do must not be
-// called.
+// Blocked returns the session's wait, or nil. While it is not nil, Do must not be called.
 func (s *Session) Blocked() *Blocked { return s.shown.blocked.Load() }
 
 // Ready reports whether there is something to send without a command: the reply of
@@ -73,10 +72,9 @@ func (b *Blocked) await() {
 	}
 }
 
-// leaveQueues removes the session from the queues of the keys that it waited for.
-// If another session has served it, that session holds one of the shards until it
-// has finished. Otherwise the removal can be left to Tick: a script may hold the
-// shards for long.
+// leaveQueues removes the session from the queues of the keys that it waited for. If another session has
+// served it, that session holds one of the shards until it has finished. Otherwise the removal can be left to
+// Tick: a script may hold the shards for long.
 func (b *Blocked) leaveQueues(served bool) {
 	s := b.session
 	st := s.engine.store
@@ -114,8 +112,7 @@ func (s *Session) stopWaiting() {
 	}
 	ours := b.waiter.Claim()
 	if ours {
-		s.engine.stats.Blocked.Add(-1)
-		s.engine.stats.TimedWaits.Add(-b.timed())
+		b.count(-1)
 		b.awaited.cancel()
 	}
 	b.leaveQueues(!ours && !b.Over())
@@ -124,9 +121,8 @@ func (s *Session) stopWaiting() {
 	}
 }
 
-// Await blocks the session, as on a key, until run returns the reply, for timeoutMs
-// milliseconds at most; 0 means no limit. It returns resp.None at once. A command
-// of EXEC must not call it.
+// Await blocks the session, as on a key, until run returns the reply, for timeoutMs milliseconds at most; 0
+// means no limit. It returns resp.None at once. A command of EXEC must not call it.
 func (s *Session) Await(
 	timeoutMs int64, run func(over <-chan struct{}) resp.Value, timedOut func() resp.Value,
 ) resp.Value {

@@ -23,7 +23,7 @@ var clientGroup = []commands.Command{{
 			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Syntax:  "<YES | NO>",
 			Summary: "Sets whether the keys of the next command are tracked.",
-			Handler: clientCaching,
+			Handler: func(c *commands.Ctx) resp.Value { return caller(c).tracking.Cache(c.Args[2]) },
 		},
 		{
 			Name: "getname", Arity: 2, Flags: clientFlags,
@@ -35,7 +35,7 @@ var clientGroup = []commands.Command{{
 			Name: "getredir", Arity: 2, Flags: clientFlags,
 			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Summary: "Returns the id of the client that invalidations are redirected to.",
-			Handler: clientGetRedir,
+			Handler: func(c *commands.Ctx) resp.Value { return resp.Int(caller(c).tracking.Mode().Redirection()) },
 		},
 		commands.Help("connection", "5.0.0"),
 		{
@@ -129,7 +129,7 @@ var clientGroup = []commands.Command{{
 			Name: "trackinginfo", Arity: 2, Flags: clientFlags,
 			Group: "connection", Since: "6.2.0", Complexity: "O(1)",
 			Summary: "Returns how the connection tracks keys.",
-			Handler: clientTrackingInfo,
+			Handler: func(c *commands.Ctx) resp.Value { return caller(c).tracking.Info() },
 		},
 		{
 			Name: "unblock", Arity: -3, Flags: clientAdmin,
@@ -249,17 +249,6 @@ func clientTracking(c *commands.Ctx) resp.Value {
 	s.work.rec.track(next)
 	return resp.OK
 }
-
-// CLIENT CACHING <YES | NO>
-func clientCaching(c *commands.Ctx) resp.Value { return caller(c).tracking.Cache(c.Args[2]) }
-
-// CLIENT GETREDIR
-func clientGetRedir(c *commands.Ctx) resp.Value {
-	return resp.Int(caller(c).tracking.Mode().Redirection())
-}
-
-// CLIENT TRACKINGINFO
-func clientTrackingInfo(c *commands.Ctx) resp.Value { return caller(c).tracking.Info() }
 
 // CLIENT KILL ip:port, or filters
 func clientKill(c *commands.Ctx) resp.Value {

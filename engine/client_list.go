@@ -139,8 +139,7 @@ func (v *shown) line(nowUs int64) string {
 		p.tracking.Redirection(), p.proto, p.library())
 }
 
-// queryShrinks says after how long idle Redis shrinks a query buffer of which more
-// than above bytes are free.
+// queryShrinks says after how long idle Redis shrinks a query buffer of which more than above bytes are free.
 var queryShrinks = []struct {
 	above  int
 	idleUs int64
@@ -158,6 +157,5 @@ func (p *public) library() string {
 	return " lib-name=" + p.libName + " lib-ver=" + p.libVersion
 }
 
-// seconds formats a duration in whole seconds, 0 if it is negative: DEBUG CLOCK may
-// set time back.
+// seconds formats a duration in whole seconds, 0 if it is negative: DEBUG CLOCK may set time back.
 func seconds(us int64) string { return strconv.FormatInt(max(us, 0)/1_000_000, 10) }

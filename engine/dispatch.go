@@ -62,8 +62,7 @@ func (b *Blocked) runPostponed() resp.Value {
 	return s.do(b.postponed.args, b.postponed.request)
 }
 
-// apply drops the reply of a command that has ended if CLIENT REPLY says
-// so.
+// apply drops the reply of a command that has ended if CLIENT REPLY says so.
 func (y *answers) apply(reply resp.Value) resp.Value {
 	mode := y.mode
 	switch mode {
@@ -125,8 +124,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 
 // isPaused reports whether a pause postpones a command of the session, which is blocked then.
 func isPaused(s *Session, cmd *commands.Command, args [][]byte) bool {
-	p := &s.engine.pause
-	kind := p.Kind()
+	kind := s.engine.pause.Kind()
 	if kind == pause.Nothing || s.work.req.resumed || s.seen.monitoring ||
 		s.peer.Owner && s.side.follows == nil {
 		return false
@@ -139,7 +137,7 @@ func isPaused(s *Session, cmd *commands.Command, args [][]byte) bool {
 		return false
 	}
 	c := &postponedCommand{Command: pause.Command{Least: least}}
-	return p.Postpone(&c.Command, func() { s.postpone(c, args) })
+	return s.engine.pause.Postpone(&c.Command, func() { s.postpone(c, args) })
 }
 
 // called returns the row that args name, whatever their number, or nil.
@@ -192,9 +190,7 @@ func Check(s *Session, words [][]byte) resp.Value {
 }
 
 // Allow runs a call of RL.ALLOW, as Session.Do does, whatever rename-command calls the command.
-func Allow(s *Session, words [][]byte) resp.Value {
-	return doOwn(s, nameOfAllow, words, request{})
-}
+func Allow(s *Session, words [][]byte) resp.Value { return doOwn(s, nameOfAllow, words, request{}) }
 
 // doOwn runs a call of the command with this name, whatever clients call it.
 func doOwn(s *Session, name []byte, words [][]byte, r request) resp.Value {

@@ -25,8 +25,7 @@ type Options struct {
 	Config *config.Config // nil: the defaults
 	Clock  *clock.Clock
 
-	// Shutdown is called by SHUTDOWN, on the goroutine of the session. If it is nil,
-	// SHUTDOWN is refused.
+	// Shutdown is called by SHUTDOWN, on the goroutine of the session. If it is nil, SHUTDOWN is refused.
 	Shutdown func()
 
 	// Log receives the server's log and what scripts pass to redis.log, as far as
@@ -37,8 +36,7 @@ type Options struct {
 	// nil, nothing outlives the engine.
 	Disk disk.FS
 
-	// Chdir returns the directory that CONFIG SET dir names. If it is nil, dir
-	// cannot be changed.
+	// Chdir returns the directory that CONFIG SET dir names. If it is nil, dir cannot be changed.
 	Chdir func(dir string) disk.FS
 
 	// Delay waits us microseconds, for key-load-delay and rdb-key-save-delay. If it
@@ -131,8 +129,7 @@ func (e *Engine) Faults() *faults.Set { return &e.faults }
 // Clock returns the engine's clock.
 func (e *Engine) Clock() *clock.Clock { return e.clock }
 
-// Reclaim removes all keys whose deadline has passed, in small steps that lock one
-// shard each.
+// Reclaim removes all keys whose deadline has passed, in small steps that lock one shard each.
 func (e *Engine) Reclaim() { e.room.Reclaim() }
 
 // MaxMemory returns the directive maxmemory in bytes, 0 for no limit.

@@ -54,6 +54,4 @@ func errWhileSubscribed(cmd *commands.Command) resp.Value {
 }
 
 // withoutCode returns an error's text without the code ERR.
-func withoutCode(text string) string {
-	return strings.TrimPrefix(text, "ERR ")
-}
+func withoutCode(text string) string { return strings.TrimPrefix(text, "ERR ") }

@@ -47,10 +47,9 @@ func (k keyspace) execute(cmd *commands.Command, args [][]byte) resp.Value {
 	return reply
 }
 
-// executeAgain is called when a command was refused because a prefix is full. Keys
-// count until they are reclaimed: so it reclaims what has expired, and runs the command
-// again if there is room then. It first reclaims as little as makes room for one key,
-// and if the command needs more, everything.
+// executeAgain is called when a command was refused because a prefix is full. Keys count until they are
+// reclaimed: so it reclaims what has expired, and runs the command again if there is room then. It first
+// reclaims as little as makes room for one key, and if the command needs more, everything.
 func (k keyspace) executeAgain(
 	shards store.ShardSet, cmd *commands.Command, args [][]byte, reply resp.Value,
 ) resp.Value {
@@ -157,9 +156,8 @@ func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	return reply
 }
 
-// executeWhileBusy runs a command whose shards a script holds. The commands that
-// Redis runs all the same need shards only for watched keys: these are unwatched
-// later, and a key that WATCH names now counts as changed.
+// executeWhileBusy runs a command whose shards a script holds. The commands that Redis runs all the same need
+// shards only for watched keys: these are unwatched later, and a key that WATCH names now counts as changed.
 func (k keyspace) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *scripting.Busy) resp.Value {
 	s := k.session
 	if refusal := refuseBehind(s, busy, cmd, args); refusal.IsError() {
@@ -174,8 +172,7 @@ func (k keyspace) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 	return s.work.calls.measure(cmd, args)
 }
 
-// drop ends a command whose script was killed. Its effects are dropped, and no
-// blocked session is served.
+// drop ends a command whose script was killed. Its effects are dropped, and no blocked session is served.
 func (k keyspace) drop(shards store.ShardSet, reply resp.Value) resp.Value {
 	s := k.session
 	c := &s.work.ctx
@@ -208,9 +205,8 @@ func (z *replicaSide) beginFollowing(cmd *commands.Command, args [][]byte) {
 	}
 }
 
-// keysPerStep is how many keys a walk by Step visits between two yields: about a
-// millisecond. The network is not looked at while goroutines compute on every
-// processor.
+// keysPerStep is how many keys a walk by Step visits between two yields: about a millisecond. The network is
+// not looked at while goroutines compute on every processor.
 const keysPerStep = 4096
 
 // Step implements commands.Stepper.

@@ -18,8 +18,7 @@ import (
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
-// Version is zlimit's own version, as INFO and --version show it. The linker sets it in
-// releases.
+// Version is zlimit's own version, as INFO and --version show it. The linker sets it in releases.
 var Version = "0.1.0"
 
 // infoCommand returns the row of INFO.
@@ -168,9 +167,8 @@ func (e *Engine) keyspaceFigures(c *commands.Ctx) (f store.Figures, busy *script
 	return f, nil
 }
 
-// Keys returns how many keys there are in all databases, including those that have
-// expired and are not yet reclaimed. It reports false if a script past
-// busy-reply-threshold is in the way.
+// Keys returns how many keys there are in all databases, including those that have expired and are not yet
+// reclaimed. It reports false if a script past busy-reply-threshold is in the way.
 func (e *Engine) Keys() (n int, ok bool) {
 	for shard := range store.NumShards {
 		one := store.OneShard(shard)

@@ -16,12 +16,10 @@ import (
 	"github.com/zlimit/zlimit/words"
 )
 
-// Monitors are the sessions that have called MONITOR. The lines of a command, script
-// or EXEC are put into their mailboxes together, before its shards are unlocked. So
-// all monitors see all lines in one order, in which no reply precedes the line of a
-// command that it depends on, and nothing comes between the lines of one
-// transaction. No command waits for a client that does not read; see
-// docs/adr/0007-pubsub.md.
+// Monitors are the sessions that have called MONITOR. The lines of a command, script or EXEC are put into
+// their mailboxes together, before its shards are unlocked. So all monitors see all lines in one order, in
+// which no reply precedes the line of a command that it depends on, and nothing comes between the lines of
+// one transaction. No command waits for a client that does not read; see docs/adr/0007-pubsub.md.
 //
 // observers are these, what RL.TRACE and RL.DOCTOR remember, and the counters of sessions with Peer.Observes.
 type observers struct {

@@ -163,8 +163,7 @@ func Logger(c *config.View, l *slog.Logger) *slog.Logger {
 	return logging.AtLeast(l, level)
 }
 
-// scriptLog returns the function of redis.log, whose levels are those of loglevel, in
-// order; debug is 0.
+// scriptLog returns the function of redis.log, whose levels are those of loglevel, in order; debug is 0.
 func scriptLog(l *slog.Logger) func(level int, text string) {
 	levels := []slog.Level{logging.Debug, logging.Verbose, logging.Notice, logging.Warning}
 	return func(level int, text string) { l.Log(context.Background(), levels[level], text) }
@@ -196,9 +195,8 @@ func (e *Engine) follow() {
 	})
 }
 
-// Tick does the background work: the clock follows the system's, expired keys are
-// reclaimed, files are synced and saved. Call it hz times a second, one call at a
-// time.
+// Tick does the background work: the clock follows the system's, expired keys are reclaimed, files are synced
+// and saved. Call it hz times a second, one call at a time.
 func (e *Engine) Tick() {
 	e.clock.Sync()
 	e.pause.Expire()

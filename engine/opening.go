@@ -146,10 +146,9 @@ var (
 	ErrScrapeRights = errors.New("the user has no permission to run the 'info' command")
 )
 
-// LoginSession opens a session for a client that gives a user's name and password
-// outside of the Redis protocol. An empty name is the default user's; without a name and
-// a password, that user must need none. Failures are slowed, counted and logged as those
-// of AUTH; a login that would have to wait is refused.
+// LoginSession opens a session for a client that gives a user's name and password outside of the Redis
+// protocol. An empty name is the default user's; without a name and a password, that user must need none.
+// Failures are slowed, counted and logged as those of AUTH; a login that would have to wait is refused.
 func (e *Engine) LoginSession(p Peer, name, password string) (*Session, error) {
 	s := e.NewSession(p)
 	if err := s.who.loginFrom(name, password); err != nil {
@@ -191,10 +190,9 @@ func (e *Engine) SessionOf(p Peer, name string) (*Session, error) {
 	return s, nil
 }
 
-// AuthorizeScrape returns nil if whoever gives a user's name and password may read the
-// metrics, which is whoever may call INFO. An empty name is the default user's; without a
-// name and a password, that user must need none. Failures are slowed, counted and logged
-// as those of AUTH and INFO.
+// AuthorizeScrape returns nil if whoever gives a user's name and password may read the metrics, which is
+// whoever may call INFO. An empty name is the default user's; without a name and a password, that user must
+// need none. Failures are slowed, counted and logged as those of AUTH and INFO.
 func (e *Engine) AuthorizeScrape(p Peer, name, password string) error {
 	s, err := e.LoginSession(p, name, password)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"github.com/zlimit/zlimit/commands"
 )
 
-// A commandQueue is copies of commands. Arguments are kept in blocks that never move: a
-// slice that grows by copying would leave the earlier copies to the commands that were
-// queued before. Small blocks are reused.
+// A commandQueue is copies of commands. Arguments are kept in blocks that never move: a slice that grows by
+// copying would leave the earlier copies to the commands that were queued before. Small blocks are reused.
 type commandQueue struct {
 	queued []queuedCommand
 	args   [][]byte // the last block of arguments
@@ -28,8 +27,7 @@ const (
 	queuedArgBytes = int(unsafe.Sizeof([]byte{}))
 )
 
-// Sizes of the first and of large blocks. A command that needs more gets one of its
-// own.
+// Sizes of the first and of large blocks. A command that needs more gets one of its own.
 const (
 	minTextBlock, maxTextBlock = 512, 64 << 10
 	minArgsBlock, maxArgsBlock = 16, 2 << 10

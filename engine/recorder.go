@@ -114,9 +114,8 @@ func (r *recorder) untrack() {
 	}
 }
 
-// read adds the keys of a command that has read them to the table. Their
-// shards must be locked. As in Redis, a script that calls any command which reads
-// has read all of its own keys, too.
+// read adds the keys of a command that has read them to the table. Their shards must be locked. As in Redis,
+// a script that calls any command which reads has read all of its own keys, too.
 func (r *recorder) read(cmd *commands.Command, args [][]byte) {
 	s := r.session
 	if !s.tracking.Records() || isScript(cmd) {
@@ -132,8 +131,7 @@ func (r *recorder) read(cmd *commands.Command, args [][]byte) {
 // isScript reports whether a command runs others.
 func isScript(cmd *commands.Command) bool { return cmd.Is(commands.SkipMonitor) }
 
-// invalidate adds what the session's command has changed so far to its
-// invalidations.
+// invalidate adds what the session's command has changed so far to its invalidations.
 func (r *recorder) invalidate() {
 	s := r.session
 	if r.on && s.work.invalid.Missed(&r.group) {
@@ -144,9 +142,8 @@ func (r *recorder) invalidate() {
 	}
 }
 
-// invalidateServed is invalidate for changes on behalf of session to, which was
-// blocked on a key. As in Redis, the author in BCAST mode is the session that has
-// pushed to the key.
+// invalidateServed is invalidate for changes on behalf of session to, which was blocked on a key. As in
+// Redis, the author in BCAST mode is the session that has pushed to the key.
 func (r *recorder) invalidateServed(to *Session, k store.ReadyKey) {
 	s := r.session
 	if r.on && s.work.invalid.Missed(&r.group) {

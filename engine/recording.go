@@ -47,8 +47,7 @@ func (r *recording) notify(events effects.Flags) {
 	r.refreshEvents()
 }
 
-// hear sets whether there are subscriptions to channels or patterns. Without any, no
-// event is recorded.
+// hear sets whether there are subscriptions to channels or patterns. Without any, no event is recorded.
 func (r *recording) hear(heard bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,10 +69,9 @@ func (r *recording) refreshEvents() {
 	}
 }
 
-// A journal receives the effects of commands on the keyspace. Append is called once
-// for each command, script, EXEC and step of reclaiming, with its own effects and
-// those of serving blocked sessions, while their shards are locked: so the order of
-// calls is that of the effects. Append neither keeps g nor blocks. It returns the
+// A journal receives the effects of commands on the keyspace. Append is called once for each command, script,
+// EXEC and step of reclaiming, with its own effects and those of serving blocked sessions, while their shards
+// are locked: so the order of calls is that of the effects. Append neither keeps g nor blocks. It returns the
 // position behind g, 0 for none. See docs/adr/0017-effects.md.
 type journal interface {
 	Append(g *effects.Group, nowMs int64) (end int64)

@@ -39,8 +39,7 @@ type Session struct {
 	shown    shown
 }
 
-// A Peer is the connection behind a session, as CLIENT LIST and CLIENT KILL
-// know it.
+// A Peer is the connection behind a session, as CLIENT LIST and CLIENT KILL know it.
 type Peer struct {
 	Addr, LocalAddr string
 	Network         string // whose failed logins count together: the IP address or network of Addr
@@ -56,8 +55,7 @@ type Peer struct {
 	// KeepsArgs says that the arguments of a call do not change until the next call has
 	// begun, or EndCall or Publish was called. See EndCall.
 	KeepsArgs bool
-	// Kill closes the connection. Any goroutine may call it. If it is nil, the
-	// session cannot be killed.
+	// Kill closes the connection. Any goroutine may call it. If it is nil, the session cannot be killed.
 	Kill func()
 	// Wake makes the connection ask Ready. Any goroutine may call it. If it is nil,
 	// the connection asks often enough.
@@ -203,8 +201,7 @@ type watching struct {
 	observer   *doctor.Client // nil until rl-doctor is on
 }
 
-// A trace is the commands that a command, script or EXEC has run, as MONITOR shows
-// them.
+// A trace is the commands that a command, script or EXEC has run, as MONITOR shows them.
 type trace struct {
 	from  string // the client, between the brackets
 	lines []byte // without timestamps
@@ -226,8 +223,7 @@ type executor interface {
 // Proto returns the protocol to encode replies in.
 func (s *Session) Proto() int { return s.answers.proto }
 
-// Closing reports whether the connection is to be closed after the replies so far
-// have been sent.
+// Closing reports whether the connection is to be closed after the replies so far have been sent.
 func (s *Session) Closing() bool { return s.ending.closing }
 
 // ID returns the session's number, as CLIENT ID does. The first is 1.

@@ -7,11 +7,10 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// To know how long each call takes, the clock would have to be read at its end, which a
-// call of RL.ALLOW would feel. But the next call reads the clock anyway, and so does the
-// end of a batch. So a call stays open until the next reading, which shows that it was
-// not slow, or that it may have been; nothing that may wait lies between the call and
-// that reading, or the time of the wait is subtracted.
+// To know how long each call takes, the clock would have to be read at its end, which a call of RL.ALLOW
+// would feel. But the next call reads the clock anyway, and so does the end of a batch. So a call stays open
+// until the next reading, which shows that it was not slow, or that it may have been; nothing that may wait
+// lies between the call and that reading, or the time of the wait is subtracted.
 //
 // See docs/adr/0036-slow-calls.md.
 
@@ -159,8 +158,7 @@ func (m *calls) handle(cmd *commands.Command, args [][]byte) resp.Value {
 	return c.Run()
 }
 
-// suspend ends the call under way, which waits now. It returns nil if nobody is
-// interested in its duration.
+// suspend ends the call under way, which waits now. It returns nil if nobody is interested in its duration.
 func (m *calls) suspend(args [][]byte) *blockedCall {
 	s := m.session
 	e := s.engine
@@ -177,9 +175,8 @@ func (m *calls) suspend(args [][]byte) *blockedCall {
 	return call
 }
 
-// isTimed reports whether to time the call under way: always if the command scans
-// the keyspace, and its first call; otherwise one in sixteen at random, so that no
-// pipeline's rhythm hides a command.
+// isTimed reports whether to time the call under way: always if the command scans the keyspace, and its first
+// call; otherwise one in sixteen at random, so that no pipeline's rhythm hides a command.
 func (m *calls) isTimed(cmd *commands.Command) bool {
 	if cmd.Locks == nil && cmd.Flags&commands.AllShards != 0 {
 		return true
@@ -209,8 +206,7 @@ func (m *calls) refused(refusal resp.Value) resp.Value {
 	return refusal
 }
 
-// scriptCallTime adds the duration of a call that a script has made. As in Redis its
-// client has no address.
+// scriptCallTime adds the duration of a call that a script has made. As in Redis its client has no address.
 func (e *Engine) scriptCallTime(c *commands.Ctx, us int64, sampled bool) {
 	if sampled {
 		e.stats.Latency(c.Cmd).Add(us)

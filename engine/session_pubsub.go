@@ -8,9 +8,8 @@ import (
 // Subscriber is for package pubsub.
 func (s *Session) Subscriber() *pubsub.Subscriber { return &s.inbox.subscriber }
 
-// AcquireBroker is for package pubsub. It acquires the broker's lock until the
-// command under way ends, and publishes the events of what that has changed so
-// far.
+// AcquireBroker is for package pubsub. It acquires the broker's lock until the command under way ends, and
+// publishes the events of what that has changed so far.
 func (s *Session) AcquireBroker() *pubsub.Broker {
 	b := &s.engine.broker
 	b.Acquire(&s.inbox.subscriber)
@@ -30,8 +29,7 @@ func (s *Session) BeforePublish(db int, args [][]byte) {
 	}
 }
 
-// SubscriptionsChanged is for package pubsub. It shows other sessions what the
-// session has subscribed to.
+// SubscriptionsChanged is for package pubsub. It shows other sessions what the session has subscribed to.
 func (s *Session) SubscriptionsChanged() {
 	s.inbox.subscribed = s.inbox.subscriber.Mail.Subscribed()
 	s.shown.edit(func(p *public) { p.topics = s.inbox.subscriber.Counts() })
@@ -56,10 +54,9 @@ func (s *Session) Deliver(b []byte) (out []byte, lost int) {
 	return s.inbox.subscriber.Mail.Drain(b, s.answers.proto), s.inbox.subscriber.Mail.Overflow()
 }
 
-// collect drains the mailbox, so that its messages are sent before the reply of
-// the command under way. With the command's shards locked, that is exactly
-// where they were published before the command ran, as far as its keys can
-// tell.
+// collect drains the mailbox, so that its messages are sent before the reply of the command under way. With
+// the command's shards locked, that is exactly where they were published before the command ran, as far as
+// its keys can tell.
 func (x *inbox) collect() {
 	if mail := &x.subscriber.Mail; mail.Stale(x.session.answers.proto) {
 		x.waiting = mail.Drain(x.waiting, x.session.answers.proto)

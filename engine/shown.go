@@ -72,8 +72,7 @@ func (v *shown) setBuffers(b Buffers, multiBytes int) {
 	v.edit(func(p *public) { v.countBuffers(p, b, multiBytes) })
 }
 
-// countBuffers sets what the session's connection and its transaction take. It
-// requires mu.
+// countBuffers sets what the session's connection and its transaction take. It requires mu.
 func (v *shown) countBuffers(p *public, b Buffers, multiBytes int) {
 	s := v.session
 	if change := b.Memory + multiBytes - p.buffers.Memory - p.multiBytes; change != 0 {
@@ -94,15 +93,13 @@ func (v *shown) countNames() {
 	})
 }
 
-// CountOutput adds to the bytes of replies that wait until the client reads. Any
-// goroutine may call it.
+// CountOutput adds to the bytes of replies that wait until the client reads. Any goroutine may call it.
 func (s *Session) CountOutput(change int) {
 	s.shown.output.Add(int64(change))
 	s.engine.sessions.buffers.Add(int64(change))
 }
 
-// bytes returns what a session counts for under maxmemory-clients: tot-mem of
-// CLIENT LIST.
+// bytes returns what a session counts for under maxmemory-clients: tot-mem of CLIENT LIST.
 func (v *shown) bytes(p *public) int64 {
 	s := v.session
 	return sessionBytes + int64(p.buffers.Memory) + int64(p.multiBytes) + p.nameBytes +

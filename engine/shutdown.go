@@ -140,9 +140,8 @@ func (e *Engine) cancelShutdown(d *shutdown) bool {
 	return true
 }
 
-// End cancels loading and DEBUG SLEEP, and makes scripts fail that are past
-// busy-reply-threshold or reach it. From then on the engine is not Ready. Call it before
-// closing the sessions.
+// End cancels loading and DEBUG SLEEP, and makes scripts fail that are past busy-reply-threshold or reach it.
+// From then on the engine is not Ready. Call it before closing the sessions.
 func (e *Engine) End() {
 	e.life.ending.Store(true)
 	e.storage.CancelLoad()

@@ -9,8 +9,7 @@ import (
 	"github.com/zlimit/zlimit/engine/slowlog"
 )
 
-// slow is what SLOWLOG and LATENCY show, and from which duration on. See
-// docs/adr/0036-slow-calls.md.
+// slow is what SLOWLOG and LATENCY show, and from which duration on. See docs/adr/0036-slow-calls.md.
 type slow struct {
 	clock       *clock.Clock
 	attentionUs atomic.Int64 // the lesser of logUs and the events' threshold: shorter calls don't matter
@@ -91,9 +90,8 @@ func (w *slow) logCall(us int64, entry func() slowlog.Entry) {
 	w.log.Add(made)
 }
 
-// measures reports whether to time each call of a command that no other reading of the
-// clock bounds: in a script, whose own duration is known, or by the program that runs the
-// engine.
+// measures reports whether to time each call of a command that no other reading of the clock bounds: in a
+// script, whose own duration is known, or by the program that runs the engine.
 func (w *slow) measures(cmd *commands.Command) bool {
 	attentionUs := w.attentionUs.Load()
 	return attentionUs < exactBelowUs || attentionUs != never && !cmd.Is(commands.Fast)

@@ -6,15 +6,13 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// end closes the transaction. The queued commands can be read until another is
-// queued.
+// end closes the transaction. The queued commands can be read until another is queued.
 func (t *transaction) end() {
 	t.open, t.broken = false, false
 	t.reset()
 }
 
-// anyRuns reports whether fn is true of a command or, if it is EXEC, of one of
-// those that it runs.
+// anyRuns reports whether fn is true of a command or, if it is EXEC, of one of those that it runs.
 func (t *transaction) anyRuns(
 	cmd *commands.Command, args [][]byte, fn func(*commands.Command, [][]byte) bool,
 ) bool {
@@ -70,9 +68,8 @@ var transactionGroup = []commands.Command{
 	},
 }
 
-// shards returns the shards that EXEC, DISCARD, WATCH and UNWATCH need
-// beside those of their arguments: those of the watched keys and of the queued
-// commands.
+// shards returns the shards that EXEC, DISCARD, WATCH and UNWATCH need beside those of their arguments: those
+// of the watched keys and of the queued commands.
 func (t *transaction) shards() store.ShardSet {
 	set := t.watch.Shards()
 	for i := range t.queued {

@@ -131,8 +131,7 @@ func (m *calls) flush() {
 	m.flushPrefixes() // after the totals, see stats.DecisionsByPrefix
 }
 
-// adopt makes settings those of the session. What was counted by prefix belongs to
-// the earlier ones.
+// adopt makes settings those of the session. What was counted by prefix belongs to the earlier ones.
 func (m *calls) adopt(settings *commands.Settings) {
 	m.flushPrefixes()
 	m.work.ctx.Settings = settings

@@ -113,8 +113,7 @@ func (p *Pauses) Client(c *commands.Ctx) resp.Value {
 	return resp.OK
 }
 
-// Begin starts the pause for a purpose, or extends it: it postpones no less, and ends
-// no earlier.
+// Begin starts the pause for a purpose, or extends it: it postpones no less, and ends no earlier.
 func (p *Pauses) Begin(purpose Purpose, period Period) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,9 +154,8 @@ func (p *Pauses) On() bool { return p.Kind() != Nothing }
 // Kind returns what is postponed now.
 func (p *Pauses) Kind() Kind { return Kind(p.kind.Load()) }
 
-// active returns what is postponed by the time alone, and when that changes next:
-// nothing when every pause is over, though postponed commands may remain to be run. It
-// requires mu.
+// active returns what is postponed by the time alone, and when that changes next: nothing when every pause is
+// over, though postponed commands may remain to be run. It requires mu.
 func (p *Pauses) active(nowUs int64) (kind Kind, nextUs int64) {
 	nextUs = Unlimited
 	for _, period := range p.periods {
