@@ -35,7 +35,9 @@ var clientGroup = []commands.Command{{
 			Name: "getredir", Arity: 2, Flags: clientFlags,
 			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Summary: "Returns the id of the client that invalidations are redirected to.",
-			Handler: func(c *commands.Ctx) resp.Value { return resp.Int(caller(c).tracking.Mode().Redirection()) },
+			Handler: func(c *commands.Ctx) resp.Value {
+				return resp.Int(caller(c).tracking.Mode().Redirection())
+			},
 		},
 		commands.Help("connection", "5.0.0"),
 		{

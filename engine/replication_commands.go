@@ -14,9 +14,9 @@ var (
 	errReplicaOfInCluster = resp.Error("ERR REPLICAOF not allowed in cluster mode.")
 	errNoMasterLink       = resp.Error("NOMASTERLINK Can't SYNC while not connected with my master")
 	errMasterPort         = resp.Error("ERR Invalid master port")
-	errWaitOnReplica      = resp.Error("ERR WAIT cannot be used with replica instances. Please also note that " +
-		"since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to " +
-		"replicas are just local and are not propagated.")
+	errWaitOnReplica      = resp.Error("ERR WAIT cannot be used with replica instances. Please also note " +
+		"that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes " +
+		"to replicas are just local and are not propagated.")
 	errNoSockets = resp.Error("ERR this server has no sockets: it can't follow a master nor be followed")
 )
 

@@ -1,5 +1,5 @@
-// Package pause postpones commands: for CLIENT PAUSE, and while a shutdown or a failover waits for replicas. It
-// knows no sessions: a command that waits is what the session makes of it.
+// Package pause postpones commands: for CLIENT PAUSE, and while a shutdown or a failover waits for replicas.
+// It knows no sessions: they block, and run what is released.
 //
 // This package is internal to zlimit: it may change in any release.
 package pause
@@ -19,16 +19,18 @@ import (
 // A Kind says which commands a pause postpones. Each kind includes those before it.
 type Kind uint32
 
+// The kinds.
 const (
 	Nothing Kind = iota
 	Writes       // commands that may write or be replicated
 	All
 )
 
-// A Purpose is what commands are postponed for. Each purpose has a pause of its own, and the commands wait for
-// the end of all that postpone them.
+// A Purpose is what commands are postponed for. Each purpose has a pause of its own, and the commands wait
+// for the end of all that postpone them.
 type Purpose int
 
+// The purposes.
 const (
 	ByClient    Purpose = iota // CLIENT PAUSE
 	ForShutdown                // replicas are waited for
@@ -63,8 +65,9 @@ type Options struct {
 	Over func()
 }
 
-// Pauses postpone commands. When they end, the commands run one after the other in the order of arrival. Until
-// the last one has run, later commands of their kind are postponed too, so that they cannot overtake them.
+// Pauses postpone commands. When they end, the commands run one after the other in the order of arrival.
+// Until the last one has run, later commands of their kind are postponed too, so that they cannot overtake
+// them.
 //
 // A pause is measured in real time, even if the server's clock is held.
 type Pauses struct {
