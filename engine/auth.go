@@ -167,17 +167,8 @@ func (e *Engine) ProtectedModeDenies(local bool) bool {
 
 // allowed reports whether a directive such as enable-debug-command admits the session's client.
 func (a *account) allowed(directive string) bool {
-	s := a.session
-	if s.peer.Owner {
-		return true
-	}
-	switch s.engine.cfg.String(directive) {
-	case "yes":
-		return true
-	case "local":
-		return s.peer.Local
-	}
-	return false
+	p, value := &a.session.peer, a.session.engine.cfg.String(directive)
+	return p.Owner || value == "yes" || value == "local" && p.Local
 }
 
 // Authenticated reports whether the session may run commands without the flag

@@ -94,13 +94,11 @@ const minClientLimit = 128 << 10
 // clientLimit returns the bytes that the directive maxmemory-clients allows, 0 for
 // no limit. A negative value is a percentage of maxmemory.
 func clientLimit(directive, maxmemory int64) int64 {
+	if directive == 0 || directive < 0 && maxmemory == 0 {
+		return 0
+	}
 	if directive < 0 {
 		directive = int64(float64(maxmemory) * float64(-directive) / 100)
-		if maxmemory == 0 {
-			return 0
-		}
-	} else if directive == 0 {
-		return 0
 	}
 	return max(directive, minClientLimit)
 }
