@@ -41,7 +41,9 @@ func (b *bench) postpone(t *testing.T, name string, least pause.Kind, waits bool
 	return c
 }
 
-func unlimited(kind pause.Kind) pause.Period { return pause.Period{Kind: kind, UntilUs: pause.Unlimited} }
+func unlimited(kind pause.Kind) pause.Period {
+	return pause.Period{Kind: kind, UntilUs: pause.Unlimited}
+}
 
 // TestOrder releases one command after the other. One whose wait was ended is passed over.
 func TestOrder(t *testing.T) {
