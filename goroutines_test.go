@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // What a panic ends in what runs beside its caller.
@@ -65,6 +67,7 @@ var besides = map[string]string{
 // TestPanicsBeside requires that each file which starts a goroutine or a timer says what a panic ends there:
 // SECURITY.md promises that input ends one connection at most.
 func TestPanicsBeside(t *testing.T) {
+	race.OneGoroutine(t)
 	found := map[string]bool{}
 	for _, dir := range []string{
 		".", "cmd", "server", "engine", "commands", "store", "scripting", "persist", "resp", "upstream",

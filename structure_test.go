@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // bounds keep the centre from growing: how much of something a package has, and how much it is to have one
@@ -46,6 +48,7 @@ var bounds = []struct {
 
 // TestBounds fails when something has grown, and when it has shrunk and its bound has not.
 func TestBounds(t *testing.T) {
+	race.OneGoroutine(t)
 	for _, b := range bounds {
 		s := readStructure(t, b.dir)
 		n := s.count(b.what)

@@ -22,9 +22,7 @@ import (
 // TestOtherSystems type-checks what is shipped as it is for systems on which no test runs. That takes a
 // tenth of compiling it.
 func TestOtherSystems(t *testing.T) {
-	if race.Enabled {
-		t.Skip("it shares no memory, and takes six times as long")
-	}
+	race.OneGoroutine(t)
 	for _, system := range []string{"darwin", "freebsd", "windows"} {
 		t.Run(system, func(t *testing.T) {
 			t.Parallel()
@@ -37,6 +35,7 @@ func TestOtherSystems(t *testing.T) {
 
 // TestOtherSystemsDetectsFaults: a file for one system is checked there, and nowhere else.
 func TestOtherSystemsDetectsFaults(t *testing.T) {
+	race.OneGoroutine(t)
 	dir := t.TempDir()
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/calendar"
+	"github.com/zlimit/zlimit/race"
 )
 
 // anchored returns a window of a zone at random.
@@ -30,6 +31,7 @@ func anchored(r *rand.Rand, zone string) string {
 
 // TestSlicesFollowEachOther asks for slices in every zone, mostly at instants that people know.
 func TestSlicesFollowEachOther(t *testing.T) {
+	race.OneGoroutine(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	year1 := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	for _, zone := range calendar.Names() {
@@ -59,6 +61,7 @@ func TestSlicesFollowEachOther(t *testing.T) {
 
 // TestBySteps compares with what a look at the clock every minute finds.
 func TestBySteps(t *testing.T) {
+	race.OneGoroutine(t)
 	const minutes = 9 * 24 * 60
 	for zone, from := range map[string]string{
 		"Europe/Zurich": "2026-10-22", "America/Sao_Paulo": "2018-11-01", "America/Havana": "2025-10-28",

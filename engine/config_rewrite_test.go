@@ -95,6 +95,7 @@ func TestConfigRewriteOfUsers(t *testing.T) {
 // TestWrittenUsersAreReadAgain: a server starts with the users that ACL SAVE or CONFIG REWRITE has written.
 // FuzzSet of package acl looks for users with which it does not.
 func TestWrittenUsersAreReadAgain(t *testing.T) {
+	race.OneGoroutine(t)
 	users := [][]string{
 		{"u", "+get| "},
 		{"u", "+get|a\x00"}, // refused

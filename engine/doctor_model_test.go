@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // A hitModel is what a limiter has recorded, as a map for each key: it knows which hits are
@@ -95,6 +97,7 @@ func lostHits(t *testing.T, seed uint64) (lost, found int) {
 // TestDoctorFindsEveryLostHit checks that the merged hits that are found in random flows
 // are those that are lost.
 func TestDoctorFindsEveryLostHit(t *testing.T) {
+	race.OneGoroutine(t)
 	sum := 0
 	for seed := range uint64(40) {
 		lost, found := lostHits(t, seed)

@@ -32,6 +32,7 @@ func exists(s *engine.Session, key string) bool { return do(s, "EXISTS "+key) ==
 // TestPolicies checks which keys each policy keeps when the keys written take one and a
 // half times the limit.
 func TestPolicies(t *testing.T) {
+	race.OneGoroutine(t)
 	const keys = 3000
 	for policy, kept := range map[string]func(i int) bool{
 		// Of the first keys, every tenth is used all the time, and every fourth has no deadline.
@@ -163,7 +164,7 @@ func TestEvictionUnderConcurrency(t *testing.T) {
 	for w := range 4 {
 		s := newSession(t, e)
 		writers.Go(func() {
-			for i := range 20_000 {
+			for i := range 6_000 {
 				line := fmt.Sprintf("RL.ALLOW w%d:%d 10 1h", w, i)
 				if i%3 == 0 {
 					line = fmt.Sprintf("SET s%d:%d %s EX 100", w, i, strings.Repeat("x", 1+rand.IntN(200)))

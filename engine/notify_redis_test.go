@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/oracle"
+	"github.com/zlimit/zlimit/race"
 )
 
 // notificationsRecording is in the form of effectsRecording, but what stands below
@@ -64,6 +65,7 @@ func messagesIn(t testing.TB, encoded []byte) (out [][]string) {
 // TestNotificationsOfRedis checks that every command publishes what redis-server
 // publishes, in its order, except for notificationsExceptions.
 func TestNotificationsOfRedis(t *testing.T) {
+	race.OneGoroutine(t)
 	text := recording(t, notificationsRecording,
 		[]string{"--dir", t.TempDir(), "--notify-keyspace-events", everyEvent},
 		func(r *oracle.Redis, c *effectsClient, old string) string {

@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/race"
 )
 
 // TestTickYieldsWhileKeysExpire checks that a Tick reclaims some hundreds of keys between
 // two yields, however many are due, and stops after a while; later Ticks reclaim the
 // rest.
 func TestTickYieldsWhileKeysExpire(t *testing.T) {
+	race.OneGoroutine(t)
 	const (
 		keys = 100_000
 		most = 512 + 2*64 // between two rests: a step of 64 is begun below 512, a group of keys is not cut

@@ -18,6 +18,7 @@ import (
 // TestACopyWhileCommandsRun runs commands of all kinds in every turn that a copy gives
 // to others. The file has what was there when the copy began.
 func TestACopyWhileCommandsRun(t *testing.T) {
+	race.OneGoroutine(t)
 	const seed = 21
 	t.Logf("seed %d", seed)
 	const keys = 1000

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -54,6 +55,7 @@ func fill(s *Session, n int) {
 // TestASnapshotWhileCommandsRun runs commands of all kinds from within out, so between
 // the steps of a walk.
 func TestASnapshotWhileCommandsRun(t *testing.T) {
+	race.OneGoroutine(t)
 	const seed = 20
 	t.Logf("seed %d", seed)
 	const keys = 1000

@@ -15,6 +15,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine"
 	"github.com/zlimit/zlimit/grammar"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -280,6 +281,7 @@ func seedOf(t *testing.T) uint64 {
 // TestTrackingIsSafe lets clients of every mode read, write, expire, flush and evict at
 // random. After each step, once all have read their messages, no cache has a stale entry.
 func TestTrackingIsSafe(t *testing.T) {
+	race.OneGoroutine(t)
 	rnd := rand.New(rand.NewPCG(seedOf(t), 1))
 	e, hands := newEngine(t)
 	observer := newSession(t, e)

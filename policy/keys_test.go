@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/policy"
+	"github.com/zlimit/zlimit/race"
 )
 
 // keysFile has no '_' in names of domains and keys, which would let them run together.
@@ -66,6 +67,7 @@ func keyOf(t *testing.T, set *policy.Set, domain string, entries []string) (key,
 
 // TestKeysAreDistinct: clients that choose values reach no key of other descriptors.
 func TestKeysAreDistinct(t *testing.T) {
+	race.OneGoroutine(t)
 	set := mustRead(t, keysFile)
 	pieces := []string{
 		"a", "b", "c", "_", "*", "%", "5F", "{", "}", "minute", "_minute", "a_b_c", "_b_", "c*", ":slots", "",
@@ -143,6 +145,7 @@ func TestLongRequests(t *testing.T) {
 
 // TestManyPolicies: the bound of limits applies before that of elements.
 func TestManyPolicies(t *testing.T) {
+	race.OneGoroutine(t)
 	var file strings.Builder
 	file.WriteString("domain: d\ndescriptors:\n")
 	for i := range 100_001 {

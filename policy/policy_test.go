@@ -9,6 +9,7 @@ import (
 
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/policy"
+	"github.com/zlimit/zlimit/race"
 )
 
 func read(files ...string) (*policy.Set, error) {
@@ -392,6 +393,7 @@ func deep(levels int) string {
 
 // TestBombs reads files that stand for far more than their size.
 func TestBombs(t *testing.T) {
+	race.OneGoroutine(t)
 	var b strings.Builder
 	b.WriteString("domain: d\nx0: &x0 [{key: a}]\n")
 	for i := 1; i < 40; i++ {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/scripting/lua"
 	"github.com/zlimit/zlimit/scripting/lua/ast"
@@ -71,6 +72,7 @@ func TestCacheIsBoundedInBytes(t *testing.T) {
 }
 
 func TestLongSources(t *testing.T) {
+	race.OneGoroutine(t)
 	e, c := newTestEngine(t)
 	e.SetLimits(0, 256<<20)
 	text := strings.Repeat("x", 1<<20)

@@ -52,6 +52,7 @@ var recordChains = flag.String("recordchains", "",
 // TestChains compares with recorded replies of redis-server. The file has a
 // line for each construct and length: name, length, reply.
 func TestChains(t *testing.T) {
+	race.OneGoroutine(t)
 	if *recordChains != "" {
 		recordAllChains(t)
 	}

@@ -7,12 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
 // TestHostileScripts runs scripts that could crash a process at some time. Each must return a reply and not
 // affect the next script.
 func TestHostileScripts(t *testing.T) {
+	race.OneGoroutine(t)
 	e, c := newTestEngine(t)
 	for _, s := range sources(t, "hostile") {
 		t.Run(s.name, func(t *testing.T) {
@@ -24,6 +26,7 @@ func TestHostileScripts(t *testing.T) {
 }
 
 func TestDeepSources(t *testing.T) {
+	race.OneGoroutine(t)
 	e, c := newTestEngine(t)
 	const n = 100_000
 	for name, source := range map[string]string{

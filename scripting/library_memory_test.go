@@ -43,6 +43,7 @@ func requireRefused(t *testing.T, reply string) {
 // TestLibrariesAreBounded: all libraries together hold no more than lua-memory-limit, whether they grow when
 // they are loaded or when they are called. A refusal leaves them as they were.
 func TestLibrariesAreBounded(t *testing.T) {
+	race.OneGoroutine(t)
 	e, c := newLimitedLibraries(t)
 	held := func() int64 { return e.LibraryStats().Held }
 	require.Zero(t, held())

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 )
 
@@ -38,6 +39,7 @@ func TestFunctionReplyUnderMemoryLimit(t *testing.T) {
 // TestReplyOfOneStringManyTimes checks that the copies of strings in a reply are charged: a script holds such
 // a string once.
 func TestReplyOfOneStringManyTimes(t *testing.T) {
+	race.OneGoroutine(t)
 	e, c := newTestEngine(t)
 	e.SetLimits(0, 6<<20)
 	const script = "local s = string.rep('x', 1024 * 1024) local t = {} " +

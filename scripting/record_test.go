@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -146,6 +147,7 @@ func evaluate(e *Engine, c *commands.Ctx, proto int, args [][]byte) string {
 }
 
 func TestRecordedScripts(t *testing.T) {
+	race.OneGoroutine(t)
 	paths, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)

@@ -105,9 +105,25 @@ func (w *wire) awaitClose(t *testing.T) int64 {
 // instead of sleeping.
 func eventually(t *testing.T, ok func() bool, between func(), what ...any) {
 	t.Helper()
-	for end := time.Now().Add(wireTimeout); !ok(); between() {
-		require.True(t, time.Now().Before(end), what...)
+	require.True(t, comesAbout(wireTimeout, ok, between), what...)
+}
+
+// comesAbout calls ok until it returns true, and between after each attempt. What takes more than a few waits
+// for another goroutine or process, to which it leaves the processor. It reports false after the timeout.
+func comesAbout(timeout time.Duration, ok func() bool, between func()) bool {
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	end := time.Now().Add(timeout)
+	for attempts := 1; !ok(); attempts++ {
+		if time.Now().After(end) {
+			return false
+		}
+		between()
+		if attempts > 20 {
+			<-again.C
+		}
 	}
+	return true
 }
 
 // meanwhile calls do again and again until stop is called, which requires that it has not failed.

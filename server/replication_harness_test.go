@@ -194,25 +194,16 @@ func (n *node) field(t *testing.T, name string) string {
 	return n.info(t, "replication")[name]
 }
 
-// until polls a condition while the servers of ours do their periodic work. What takes more than a few looks
-// waits for another process, to which it leaves the processor.
+// until waits for a condition while the servers of ours do their periodic work.
 func (f *fabric) until(ok func() bool, what ...any) {
 	f.t.Helper()
-	again := time.NewTicker(time.Millisecond)
-	defer again.Stop()
-	end := time.Now().Add(fabricTimeout)
-	for looks := 0; !ok(); f.tick() {
-		if looks++; looks > 20 {
-			<-again.C
-		}
-		if time.Now().Before(end) {
-			continue
-		}
-		for _, n := range f.nodes {
-			f.t.Log(n.kind, n.addr, n.do(f.t, "INFO replication"))
-		}
-		require.Fail(f.t, "it has not come about", what...)
+	if comesAbout(fabricTimeout, ok, f.tick) {
+		return
 	}
+	for _, n := range f.nodes {
+		f.t.Log(n.kind, n.addr, n.do(f.t, "INFO replication"))
+	}
+	require.Fail(f.t, "it has not come about", what...)
 }
 
 // await returns the next reply of a connection, and does the periodic work meanwhile. Before a copy a master

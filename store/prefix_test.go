@@ -198,7 +198,8 @@ func newPrefixModel(seed uint64) *prefixModel {
 
 // TestPrefixCountsFollowEveryChange changes keys and limits at random while walks are under way.
 func TestPrefixCountsFollowEveryChange(t *testing.T) {
-	for range race.Fewer(6) {
+	race.OneGoroutine(t)
+	for range 6 {
 		seed := rand.Uint64()
 		m := newPrefixModel(seed)
 		for range 12_000 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -166,6 +167,7 @@ func TestSnapshotIsConsistent(t *testing.T) {
 // TestSnapshotWithoutPreserve omits the call of Preserve: both the comparison and the snapshot itself must
 // detect that.
 func TestSnapshotWithoutPreserve(t *testing.T) {
+	race.OneGoroutine(t)
 	x := newSnapshotTest(20, 300)
 	x.noPreserve = true
 	want, got, late, err := x.run(200, 3)

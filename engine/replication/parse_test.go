@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/race"
 )
 
 // readCommands returns the commands of a stream, and how it ends.
@@ -25,6 +27,7 @@ func readCommands(in io.Reader) (lines []string, raw string, err error) {
 }
 
 func TestParserCutAtEveryByte(t *testing.T) {
+	race.OneGoroutine(t)
 	big := strings.Repeat("x", 3*growthBytes)
 	commands := []string{"PING", "SET a 1", "", "SELECT 0", "SET big " + big, "SET b 2"}
 	var whole string
