@@ -2,7 +2,9 @@ package engine
 
 import (
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting"
 )
 
 // A rule refuses commands. Of two that refuse one, the first in admission answers, as in Redis:
@@ -56,7 +58,6 @@ const (
 // conditions returns what holds for a command of the session.
 func (s *Session) conditions(cmd *commands.Command) (c condition) {
 	e := s.engine
-	c = e.life.always
 	if cmd.Flags&commands.Protected != 0 {
 		c |= isProtected
 	}
@@ -68,6 +69,9 @@ func (s *Session) conditions(cmd *commands.Command) (c condition) {
 	}
 	if s.who.restriction() != nil {
 		c |= isRestricted
+	}
+	if e.life.cluster {
+		c |= inCluster
 	}
 	if e.room.MaxMemory() != 0 {
 		c |= hasMaxMemory
@@ -191,4 +195,36 @@ func refuseMonitor(_ *Session, cmd *commands.Command, args [][]byte) resp.Value 
 		return errReplicaKeyspace
 	}
 	return resp.None
+}
+
+// refuseBusy refuses a command while a script is past the threshold. The script may be one of a log that
+// DEBUG LOADAOF reads.
+func refuseBusy(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
+	if busy := s.engine.scripts.Busy(); busy != nil {
+		return refuseBehind(s, busy, cmd, args)
+	}
+	return resp.None
+}
+
+// refuseBehind is refuseBusy for a script that was past the threshold.
+func refuseBehind(s *Session, busy *scripting.Busy, cmd *commands.Command, args [][]byte) resp.Value {
+	switch {
+	case s.engine.storage.Reloading() && s.tx.anyRuns(cmd, args, (*commands.Command).NeedsKeyspace):
+		return errLoading
+	case !cmd.Is(commands.AllowBusy):
+		return resp.Error(busy.Reply)
+	}
+	return resp.None
+}
+
+// refuseWithoutDisk refuses what writes while changes cannot be kept.
+func refuseWithoutDisk(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
+	if !cmd.Is(commands.NeedsDisk) && !s.tx.anyRuns(cmd, args, (*commands.Command).Writes) {
+		return resp.None
+	}
+	text := s.engine.storage.Misconf()
+	if text == "" { // since Failing was asked
+		text = durable.MisconfRecovered
+	}
+	return resp.Error(text)
 }

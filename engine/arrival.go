@@ -5,15 +5,11 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// Connections run in parallel, so of two commands that two clients send at the same
-// time either may run first. If a command affects the other client, the one that
-// reached the server first runs first, as in Redis; see docs/adr/0027. A command
-// that publishes waits for the earlier commands of its receivers, one that writes
-// for those of the sessions that watch its keys, and one that kills for those of
-// the sessions that it kills.
-
-// arrivals is the part of a session that lets earlier commands of others run first.
-type arrivals struct{ session *Session }
+// Connections run in parallel, so of two commands that two clients send at the same time either may run
+// first. If a command affects the other client, the one that reached the server first runs first, as in
+// Redis; see docs/adr/0027. A command that publishes waits for the earlier commands of its receivers, one
+// that writes for those of the sessions that watch its keys, and one that kills for those of the sessions
+// that it kills.
 
 // publishes are the flags of PUBLISH and SPUBLISH.
 const publishes = commands.PubSub | commands.MayReplicate
@@ -43,9 +39,8 @@ func (a *arrivals) runEarlierFirst(shards store.ShardSet, cmd *commands.Command,
 	s.work.affected = s.work.affected[:0]
 }
 
-// letRun waits until another session has run what arrived before the command under
-// way. It reports false if it has waited in vain, so that no other session is worth
-// waiting for.
+// letRun waits until another session has run what arrived before the command under way. It reports false if
+// it has waited in vain, so that no other session is worth waiting for.
 func (a *arrivals) letRun(o *Session) bool {
 	s := a.session
 	if s == o || s.peer.Orderer == nil || o.peer.Orderer == nil {

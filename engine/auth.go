@@ -1,22 +1,12 @@
 package engine
 
 import (
-	"errors"
 	"slices"
-	"sync/atomic"
 
 	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 )
-
-// An account is whose session it is, and what he may do.
-type account struct {
-	session       *Session
-	user          atomic.Pointer[acl.User] // never nil; written by the session's goroutine
-	guard         guard                    // of the rules of Env.Guard
-	authenticated bool
-}
 
 // AUTH [username] password
 func auth(c *commands.Ctx) resp.Value {
@@ -38,8 +28,7 @@ func auth(c *commands.Ctx) resp.Value {
 	return s.who.login(user, password)
 }
 
-// login makes the session that of a user if the password is right, and returns OK or
-// the error reply.
+// login makes the session that of a user if the password is right, and returns OK or the error reply.
 func (a *account) login(name, password string) resp.Value {
 	s := a.session
 	if s.peer.Owner {
@@ -79,17 +68,11 @@ func (a *account) postpones(cmd *commands.Command, args [][]byte) bool {
 		return false
 	}
 	b := s.postpone(&postponedCommand{}, args)
-	after((waitUs+999)/1000, func() {
-		if b.waiter.Claim() {
-			b.postponed.released = true
-			b.end(resp.None)
-		}
-	})
+	after((waitUs+999)/1000, func() { b.release() })
 	return true
 }
 
-// givesPassword reports whether a command that may log in does so: AUTH, or HELLO with
-// the option.
+// givesPassword reports whether a command that may log in does so: AUTH, or HELLO with the option.
 func givesPassword(args [][]byte) bool {
 	return slices.ContainsFunc(args, func(arg []byte) bool { return commands.EqualFold(arg, "auth") })
 }
@@ -156,69 +139,14 @@ func (a *account) CutSubscribers(u *acl.User, before *acl.Rules) {
 	s.ending.kill(func(o *Session) bool { return cut[o] && o.who.user.Load() == u })
 }
 
-// NeedsPassword reports whether clients have to authenticate: the default user has a
-// password, or is off.
+// NeedsPassword reports whether clients have to authenticate: the default user has a password, or is off.
 func (e *Engine) NeedsPassword() bool { return !e.accounts.Default().Rules().Open() }
 
 // HasPassword reports whether the default user has a password.
 func (e *Engine) HasPassword() bool { return !e.accounts.Default().Rules().NoPassword() }
 
-// Errors of LoginSession and AuthorizeScrape.
-var (
-	ErrLogin      = errors.New("wrong user or password")
-	ErrManyLogins = errors.New("too many logins from this address have failed")
-
-	// ErrScrapeRights is AuthorizeScrape's error for a user who may not call INFO.
-	ErrScrapeRights = errors.New("the user has no permission to run the 'info' command")
-)
-
-// LoginSession opens a session for a client that gives a user's name and password
-// outside of the Redis protocol. An empty name is the default user's; without a name and
-// a password, that user must need none. Failures are slowed, counted and logged as those
-// of AUTH; a login that would have to wait is refused.
-func (e *Engine) LoginSession(p Peer, name, password string) (*Session, error) {
-	s := e.NewSession(p)
-	if err := s.who.loginFrom(name, password); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// SessionOf opens a session of a user whom the caller vouches for, who needs no password. It returns ErrLogin
-// if the user does not exist or is off.
-func (e *Engine) SessionOf(p Peer, name string) (*Session, error) {
-	u := e.accounts.Find(name)
-	if u == nil || !u.Rules().On() {
-		return nil, ErrLogin
-	}
-	s := e.NewSession(p)
-	s.who.enter(u)
-	return s, nil
-}
-
 // HasUser reports whether there is a user with this name.
 func (e *Engine) HasUser(name string) bool { return e.accounts.Find(name) != nil }
-
-// loginFrom is LoginSession for a session that is open.
-func (a *account) loginFrom(name, password string) error {
-	if name != "" || password != "" {
-		if name == "" {
-			name = acl.DefaultName
-		}
-		a.session.work.ctx.Args = [][]byte{[]byte("AUTH")}
-		switch reply := a.login(name, password); {
-		case reply.Str() == errManyLogins.Str():
-			return ErrManyLogins
-		case reply.IsError():
-			return ErrLogin
-		}
-	}
-	if !a.session.Authenticated() {
-		return ErrLogin
-	}
-	return nil
-}
 
 // Permits reports whether the session's user may make a call with the right number
 // of arguments. Unlike Do it logs and counts nothing.
@@ -237,35 +165,124 @@ func (e *Engine) ProtectedModeDenies(local bool) bool {
 	return !local && e.cfg.Bool("protected-mode") && !e.HasPassword()
 }
 
-// AuthorizeScrape returns nil if whoever gives a user's name and password may read the
-// metrics, which is whoever may call INFO. An empty name is the default user's; without a
-// name and a password, that user must need none. Failures are slowed, counted and logged
-// as those of AUTH and INFO.
-func (e *Engine) AuthorizeScrape(p Peer, name, password string) error {
-	s, err := e.LoginSession(p, name, password)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	info := e.table.Own([]byte("info"))
-	if s.who.deny(info, [][]byte{[]byte("INFO")}).IsError() {
-		return ErrScrapeRights
-	}
-	return nil
+// allowed reports whether a directive such as enable-debug-command admits the session's client.
+func (a *account) allowed(directive string) bool {
+	p, value := &a.session.peer, a.session.engine.cfg.String(directive)
+	return p.Owner || value == "yes" || value == "local" && p.Local
 }
 
-// allowed reports whether a directive such as enable-debug-command admits the
-// session's client.
-func (a *account) allowed(directive string) bool {
+// Authenticated reports whether the session may run commands without the flag
+// NoAuth: it has given the password, or none is required any more.
+func (s *Session) Authenticated() bool { return s.who.authenticated || !s.who.needsPassword() }
+
+// restriction returns what limits the session's user, or nil if he may do everything.
+func (a *account) restriction() *acl.Rules { return a.user.Load().Restriction() }
+
+// deny returns the error reply for a call that the user's rules do not permit and logs it, or
+// returns resp.None.
+func (a *account) deny(cmd *commands.Command, args [][]byte) resp.Value {
+	r := a.restriction()
+	if r == nil {
+		return resp.None
+	}
+	d := r.Check(cmd, args)
+	if d.Reason == acl.Permitted {
+		return resp.None
+	}
+	context := acl.Toplevel
+	if a.session.tx.open {
+		context = acl.Multi
+	}
+	a.logDenial(d, context, a.user.Load().Name())
+	switch d.Reason {
+	case acl.DeniedKey:
+		return errDeniedKey
+	case acl.DeniedChannel:
+		return errDeniedChannel
+	}
+	return resp.Error("NOPERM this user has no permissions to run the '" + d.Object + "' command")
+}
+
+// denyInExec is deny for a queued command: its user may have lost the right since.
+func (a *account) denyInExec(cmd *commands.Command, args [][]byte) resp.Value {
+	r := a.restriction()
+	if r == nil {
+		return resp.None
+	}
+	d := r.Check(cmd, args)
+	if d.Reason == acl.Permitted {
+		return resp.None
+	}
+	a.logDenial(d, acl.Multi, a.user.Load().Name())
+	return resp.Error("NOPERM ACLs rules changed between the moment the transaction was accumulated and " +
+		"the EXEC call. This command is no longer allowed for the following reason: " + execReasons[d.Reason])
+}
+
+// logDenial adds an entry about the session to ACL LOG and counts it.
+func (a *account) logDenial(d acl.Denial, context, username string) {
 	s := a.session
-	if s.peer.Owner {
-		return true
+	e := s.engine
+	nowUs := e.clock.NowUs()
+	s.shown.edit(func(p *public) {
+		p.db, p.proto, p.lastUs = s.work.ctx.DBIndex, s.answers.proto, nowUs
+		if s.work.calls.ran != nil {
+			p.lastCommand = s.work.calls.ran
+		}
+	})
+	cause := acl.Cause{Reason: d.Reason, Context: context, Object: d.Object, Username: username}
+	e.accounts.Log.Add(cause, nowUs/1000, s.shown.line(nowUs), e.cfg.Int("acllog-max-len"))
+}
+
+var execReasons = map[acl.Reason]string{
+	acl.DeniedCommand: "no permission to execute the command or subcommand",
+	acl.DeniedKey:     "no permission to touch the specified keys",
+	acl.DeniedChannel: "no permission to access one of the channels used as arguments",
+}
+
+var scriptReasons = map[acl.Reason]string{
+	acl.DeniedCommand: "ERR The user executing the script can't run this command or subcommand",
+	acl.DeniedKey: "ERR The user executing the script can't access at least one of the keys mentioned " +
+		"in the command arguments",
+	acl.DeniedChannel: "ERR The user executing the script can't publish to the channel mentioned in the " +
+		"command",
+}
+
+// RefuseCall implements commands.Guard.
+func (g *guard) RefuseCall(cmd *commands.Command, args [][]byte) (text string) {
+	d := g.rules.Check(cmd, args)
+	if d.Reason == acl.Permitted {
+		return ""
 	}
-	switch s.engine.cfg.String(directive) {
-	case "yes":
-		return true
-	case "local":
-		return s.peer.Local
+	g.session.who.logDenial(d, acl.Lua, g.session.who.user.Load().Name())
+	return scriptReasons[d.Reason]
+}
+
+// Permits implements commands.Guard.
+func (g *guard) Permits(cmd *commands.Command, args [][]byte) bool {
+	return g.rules.Check(cmd, args).Reason == acl.Permitted
+}
+
+// ReadsAllKeys implements commands.Guard.
+func (g *guard) ReadsAllKeys(cmd *commands.Command, args [][]byte) bool {
+	return g.rules.ReadsAllKeys(cmd, args)
+}
+
+// ReadsKey implements commands.Guard.
+func (g *guard) ReadsKey(cmd *commands.Command, args [][]byte, key string) bool {
+	return g.rules.ReadsKey(cmd, args, key)
+}
+
+// setGuard makes the handlers' context follow the rules that hold now.
+func (a *account) setGuard(r *acl.Rules) {
+	s := a.session
+	a.guard = guard{s, r}
+	s.work.ctx.Env.Guard = a.guardOf()
+}
+
+// guardOf returns the guard of the session's calls; nil: there is none.
+func (a *account) guardOf() commands.Guard {
+	if a.guard.rules == nil {
+		return nil
 	}
-	return false
+	return &a.guard
 }

@@ -1,48 +1,19 @@
 package engine
 
 import (
-	"fmt"
-	"runtime/debug"
-	"sync/atomic"
-
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
-// A Blocked is the wait of a session whose command found no key, until its reply.
-// See docs/adr/0006-blocking.md.
-//
-// It is ended by a command that creates a key, the timeout, CLIENT UNBLOCK or the
-// end of the session: by the one that claims the waiter; the others leave it
-// alone. To end it is to set a flag and call Peer.Wake. The session's own goroutine
-// then gets the reply from Resume.
-type Blocked struct {
-	session   *Session
-	cmd       *commands.Command // nil: the wait is not the command's, so its end is not counted
-	wait      *commands.Wait
-	waiter    store.Waiter
-	awaited   *future           // what it waits for instead of a key
-	postponed *postponedCommand // the command that CLIENT PAUSE postpones; nil: it waits for something else
-	silent    bool              // CLIENT REPLY: the reply is not sent
-	call      *blockedCall      // nil: what the command takes is not measured
-	room      *roomWait         // nil: it does not wait for room
-
-	reply resp.Value // written before done, by the one that has claimed the waiter
-	last  bool       // likewise: the connection is closed after the reply
-	done  atomic.Bool
-}
-
 var (
-	errPanicked    = resp.Error("ERR the command failed inside the server, whose log says where")
-	errUnblocked   = resp.Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
-	errRoleChanged = resp.Error("UNBLOCKED force unblock from blocking operation, instance state changed " +
+	errUnblockReason = resp.Error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
+	errUnblocked     = resp.Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
+	errRoleChanged   = resp.Error("UNBLOCKED force unblock from blocking operation, instance state changed " +
 		"(master -> replica?)")
 )
 
-// Blocked returns the session's wait, or nil. While it is not nil, Do must not be
-// called.
+// Blocked returns the session's wait, or nil. While it is not nil, Do must not be called.
 func (s *Session) Blocked() *Blocked { return s.shown.blocked.Load() }
 
 // Ready reports whether there is something to send without a command: the reply of
@@ -50,72 +21,6 @@ func (s *Session) Blocked() *Blocked { return s.shown.blocked.Load() }
 func (s *Session) Ready() bool {
 	b := s.shown.blocked.Load()
 	return b != nil && b.Over() || s.inbox.subscriber.Mail.Ready()
-}
-
-// Over reports whether the wait has ended, so that Resume returns the reply.
-func (b *Blocked) Over() bool { return b.done.Load() }
-
-// Resume returns the reply of a wait that is Over, or resp.None if none is to be
-// sent. The reply is valid until the next Do.
-func (s *Session) Resume() resp.Value {
-	b := s.shown.blocked.Load()
-	b.leaveQueues(false)
-	if b.postponed != nil {
-		return b.runPostponed()
-	}
-	if b.last {
-		s.ending.closing = true
-	}
-	if pos, ok := s.engine.storage.End(); ok {
-		s.wrote.log = pos // what it was served is in another session's group
-	}
-	if b.awaited != nil && b.awaited.ended != nil {
-		b.awaited.ended()
-	}
-	if b.silent {
-		return s.answers.bound(resp.None)
-	}
-	return s.answers.bound(b.reply)
-}
-
-// TimeoutMs returns after how many milliseconds to call TimeOut; 0: never.
-func (b *Blocked) TimeoutMs() int64 { return b.wait.TimeoutMs }
-
-// timed returns 1 if the wait has a timeout, else 0.
-func (b *Blocked) timed() int64 {
-	if b.wait.Room != nil {
-		return 1
-	}
-	return min(b.wait.TimeoutMs, 1)
-}
-
-// TimeOut ends the wait with the reply of a timeout, unless it has ended. A panic ends the client only. Any
-// goroutine may call it.
-func (b *Blocked) TimeOut() {
-	defer b.endOnPanic()
-	b.unblock(b.timedOut())
-}
-
-func (b *Blocked) timedOut() resp.Value {
-	if b.awaited != nil && b.awaited.timedOut != nil {
-		return b.awaited.timedOut()
-	}
-	return b.wait.TimedOut
-}
-
-// unblock ends the wait with a reply. It reports whether it had not ended before.
-func (b *Blocked) unblock(reply resp.Value) bool {
-	if !b.waiter.Claim() {
-		return false
-	}
-	b.countEnd(&reply)
-	b.end(reply)
-	return true
-}
-
-// isOpen reports whether the wait is for something that may never come: a key, or replicas.
-func (b *Blocked) isOpen() bool {
-	return b.postponed == nil && (b.awaited == nil || b.awaited.timedOut != nil)
 }
 
 // endWaits ends the waits for keys and for replicas, and then the connections, since the server becomes a
@@ -132,37 +37,6 @@ func (e *Engine) endWaits() {
 			b.end(errRoleChanged)
 		}
 	}
-}
-
-// countEnd counts a reply that is an error, as a failure of the call.
-func (b *Blocked) countEnd(reply *resp.Value) {
-	if b.cmd != nil && reply.IsError() {
-		b.session.engine.stats.Errors.Count(reply.Str())
-		b.countFailure()
-	}
-}
-
-func (b *Blocked) countFailure() {
-	b.session.engine.stats.Add(b.session.id, &commands.CallCount{Cmd: b.cmd, Failed: 1})
-}
-
-// end ends the wait. The caller must have claimed the waiter.
-func (b *Blocked) end(reply resp.Value) {
-	s := b.session
-	s.shown.edit(func(p *public) { p.blocked = false })
-	s.engine.stats.Blocked.Add(-1) // after edit, and so after the Add of show
-	s.engine.stats.TimedWaits.Add(-b.timed())
-	if b.call != nil && b.call.timed {
-		s.engine.stats.Latency(b.cmd).Add(b.call.ranUs)
-	}
-	b.awaited.cancel()
-	b.reply = reply
-	if s.inbox.subscriber.Mail.IsOpen() && !b.silent { // so that it takes its place among the messages
-		s.inbox.subscriber.Mail.Put(pubsub.NewMessage(reply), s.engine.broker.Limit(&s.inbox.subscriber))
-		b.silent = true
-	}
-	b.done.Store(true)
-	s.inbox.subscriber.WakeUp()
 }
 
 // block makes the session wait. The shards of the command that found no key are
@@ -198,48 +72,9 @@ func (b *Blocked) await() {
 	}
 }
 
-// endOnPanic is deferred: it logs a panic, and ends the wait and then the connection.
-func (b *Blocked) endOnPanic() {
-	p := recover()
-	if p == nil {
-		return
-	}
-	s := b.session
-	logPanic(s, p)
-	switch {
-	case b.waiter.Claim():
-		b.last = true
-		if b.awaited != nil {
-			b.awaited.ended = nil
-		}
-		b.countEnd(&errPanicked)
-		b.end(errPanicked)
-	case !b.done.Load() && s.peer.Kill != nil: // the panic came while the wait ended: it would go on forever
-		s.peer.Kill()
-	}
-}
-
-// logPanic logs what a deferred function has recovered.
-func logPanic(s *Session, p any) {
-	s.engine.options.Log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
-}
-
-// show sets the session's wait. A client that finds it in INFO's count finds
-// it in CLIENT LIST and can unblock it.
-func (b *Blocked) show() {
-	s := b.session
-	s.shown.edit(func(p *public) {
-		p.blocked = true
-		s.shown.blocked.Store(b)
-		s.engine.stats.Blocked.Add(1)
-		s.engine.stats.TimedWaits.Add(b.timed())
-	})
-}
-
-// leaveQueues removes the session from the queues of the keys that it waited for.
-// If another session has served it, that session holds one of the shards until it
-// has finished. Otherwise the removal can be left to Tick: a script may hold the
-// shards for long.
+// leaveQueues removes the session from the queues of the keys that it waited for. If another session has
+// served it, that session holds one of the shards until it has finished. Otherwise the removal can be left to
+// Tick: a script may hold the shards for long.
 func (b *Blocked) leaveQueues(served bool) {
 	s := b.session
 	st := s.engine.store
@@ -277,46 +112,23 @@ func (s *Session) stopWaiting() {
 	}
 	ours := b.waiter.Claim()
 	if ours {
-		s.engine.stats.Blocked.Add(-1)
-		s.engine.stats.TimedWaits.Add(-b.timed())
+		b.count(-1)
 		b.awaited.cancel()
 	}
 	b.leaveQueues(!ours && !b.Over())
 	if b.postponed != nil {
-		s.engine.pause.finished(b)
+		s.engine.pause.Finished(&b.postponed.Command)
 	}
 }
 
-// A future is a reply that is computed beside the session: of a command that waits
-// for a file to be written or synced, or for its own timeout.
-type future struct {
-	// run returns the reply, or resp.None if the wait ends in another way. It
-	// returns soon after over is closed.
-	run func(over <-chan struct{}) resp.Value
-	// timedOut returns the reply if the time is up first; nil: there is no timeout.
-	timedOut func() resp.Value
-
-	over chan struct{} // closed when the wait has ended
-
-	ended func() // is called by Resume; it may be nil
-}
-
-// Await blocks the session, as on a key, until run returns the reply, for timeoutMs
-// milliseconds at most; 0 means no limit. It returns resp.None at once. A command
-// of EXEC must not call it.
+// Await blocks the session, as on a key, until run returns the reply, for timeoutMs milliseconds at most; 0
+// means no limit. It returns resp.None at once. A command of EXEC must not call it.
 func (s *Session) Await(
 	timeoutMs int64, run func(over <-chan struct{}) resp.Value, timedOut func() resp.Value,
 ) resp.Value {
 	s.work.req.awaited = &future{run: run, timedOut: timedOut, over: make(chan struct{})}
 	s.work.ctx.Waiting = &commands.Wait{TimeoutMs: timeoutMs}
 	return resp.None
-}
-
-// cancel makes run return. Only the goroutine that has claimed the waiter calls it.
-func (f *future) cancel() {
-	if f != nil {
-		close(f.over)
-	}
 }
 
 // CLIENT UNBLOCK client-id [TIMEOUT | ERROR]
@@ -363,64 +175,4 @@ func clientUnblock(c *commands.Ctx) resp.Value {
 		b.countFailure()
 	}
 	return resp.Int(1)
-}
-
-var errUnblockReason = resp.Error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
-
-// serve gives the elements under keys that sessions wait for to those that wait
-// longest, before any other session can see them. The order is Redis': key by key
-// as commands created them, then those that serving created.
-func (k keyspace) serve(shards store.ShardSet) {
-	s := k.session
-	st := s.engine.store
-	for ready := st.DrainReady(shards); len(ready) > 0; ready = st.DrainReady(shards) {
-		for _, ready := range ready {
-			if ready.Want == store.Change {
-				k.serveRoom(ready)
-			} else {
-				k.serveKey(ready)
-			}
-		}
-	}
-}
-
-func (k keyspace) serveKey(ready store.ReadyKey) {
-	s := k.session
-	e, c := s.engine, &s.work.ctx
-	db, key := e.store.DB(ready.DB), []byte(ready.Key)
-	for w := range e.store.Waiters(ready) {
-		n := db.Find(key, c.NowMs)
-		if n == nil {
-			return
-		}
-		b := w.Owner.(*Blocked)
-		if !b.wait.Wants(n) || !w.Claim() {
-			continue
-		}
-		// Its session does nothing meanwhile, so its Ctx can be used.
-		own := &b.session.work.ctx
-		settings := own.Settings
-		own.DB, own.NowMs, own.NowUs, own.Settings = db, c.NowMs, c.NowUs, c.Settings
-		s.engine.preserveFor(b.wait, db, key)
-		k.recordFor(own)
-		b.reply = b.measured(func() resp.Value { return b.wait.Take(own, n) })
-		s.work.rec.invalidateServed(b.session, ready)
-		own.Env.Record(nil)
-		own.Settings = settings
-		s.work.req.served = append(s.work.req.served, b)
-	}
-}
-
-// recordFor makes what own changes part of what the command under way does, behind its changes, as in Redis,
-// where the pop follows the push.
-func (k keyspace) recordFor(own *commands.Ctx) {
-	s := k.session
-	group := s.work.ctx.Group()
-	if group != nil {
-		group.Separate()
-		group.SetEvent(own.Cmd.ChangeEvent())
-	}
-	own.Env.Record(group)
-	s.work.rec.invalidate()
-	s.EndCall()
 }

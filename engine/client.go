@@ -1,15 +1,10 @@
 package engine
 
 import (
-	"fmt"
-	"slices"
-	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/engine/durable"
-	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/pause"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
@@ -28,7 +23,7 @@ var clientGroup = []commands.Command{{
 			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Syntax:  "<YES | NO>",
 			Summary: "Sets whether the keys of the next command are tracked.",
-			Handler: clientCaching,
+			Handler: func(c *commands.Ctx) resp.Value { return caller(c).tracking.Cache(c.Args[2]) },
 		},
 		{
 			Name: "getname", Arity: 2, Flags: clientFlags,
@@ -40,7 +35,9 @@ var clientGroup = []commands.Command{{
 			Name: "getredir", Arity: 2, Flags: clientFlags,
 			Group: "connection", Since: "6.0.0", Complexity: "O(1)",
 			Summary: "Returns the id of the client that invalidations are redirected to.",
-			Handler: clientGetRedir,
+			Handler: func(c *commands.Ctx) resp.Value {
+				return resp.Int(caller(c).tracking.Mode().Redirection())
+			},
 		},
 		commands.Help("connection", "5.0.0"),
 		{
@@ -94,7 +91,7 @@ var clientGroup = []commands.Command{{
 			Summary: "Postpones the commands of clients for some time.",
 			Deviation: "CLIENT UNBLOCK of a client whose command is postponed answers 0 (Redis 7.0 " +
 				"crashes); calls of the program that runs the engine are not postponed",
-			Handler: clientPause,
+			Handler: func(c *commands.Ctx) resp.Value { return caller(c).engine.pause.Client(c) },
 		},
 		{
 			Name: "reply", Arity: 3, Flags: clientFlags,
@@ -134,7 +131,7 @@ var clientGroup = []commands.Command{{
 			Name: "trackinginfo", Arity: 2, Flags: clientFlags,
 			Group: "connection", Since: "6.2.0", Complexity: "O(1)",
 			Summary: "Returns how the connection tracks keys.",
-			Handler: clientTrackingInfo,
+			Handler: func(c *commands.Ctx) resp.Value { return caller(c).tracking.Info() },
 		},
 		{
 			Name: "unblock", Arity: -3, Flags: clientAdmin,
@@ -153,7 +150,6 @@ var clientGroup = []commands.Command{{
 }}
 
 var (
-	errClientID       = resp.Error("ERR Invalid client ID")
 	errClientIDRange  = resp.Error("ERR client-id should be greater than 0")
 	errNoSuchClient   = resp.Error("ERR No such client")
 	errClientInfoText = "cannot contain spaces, newlines or special characters."
@@ -244,78 +240,17 @@ func clientReply(c *commands.Ctx) resp.Value {
 	return resp.None
 }
 
-// CLIENT INFO
-func clientInfo(c *commands.Ctx) resp.Value {
+// CLIENT TRACKING <ON | OFF> [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN]
+// [OPTOUT] [NOLOOP]
+func clientTracking(c *commands.Ctx) resp.Value {
 	s := caller(c)
-	s.shown.publishNow(c)
-	return resp.Verbatim(s.shown.line(c.NowUs) + "\n")
-}
-
-// publishNow shows the session as it is while it runs a command.
-func (v *shown) publishNow(c *commands.Ctx) {
-	s := v.session
-	v.edit(func(p *public) {
-		p.db, p.proto, p.lastCommand, p.lastUs = c.DBIndex, s.answers.proto, c.Cmd, c.NowUs
-		if s.peer.Buffers != nil {
-			v.countBuffers(p, s.peer.Buffers(), p.multiBytes)
-		}
-	})
-}
-
-// CLIENT LIST [TYPE type] [ID client-id [client-id ...]]
-func clientList(c *commands.Ctx) resp.Value {
-	s := caller(c)
-	s.shown.publishNow(c)
-	listed := s.engine.sessions.all()
-	switch args := c.Args[2:]; {
-	case len(args) == 0:
-	case len(args) == 2 && commands.EqualFold(args[0], "type"):
-		of, known := clientTypes[strings.ToLower(string(args[1]))]
-		if !known {
-			return resp.Error("ERR Unknown client type '" + string(args[1]) + "'")
-		}
-		listed = slices.DeleteFunc(listed, func(o *Session) bool { return !of(o) })
-	case len(args) > 1 && commands.EqualFold(args[0], "id"):
-		// In the order of the arguments, with repetitions.
-		listed = nil
-		for _, a := range args[1:] {
-			id, ok := store.ParseInt(a)
-			if !ok {
-				return errClientID
-			}
-			if o := s.engine.sessions.find(id); o != nil {
-				listed = append(listed, o)
-			}
-		}
-	default:
-		return commands.ErrSyntax
+	next, refusal := s.tracking.Parse(c.Args[2:])
+	if refusal.IsError() {
+		return refusal
 	}
-	var b strings.Builder
-	for _, o := range listed {
-		b.WriteString(o.shown.line(c.NowUs))
-		b.WriteByte('\n')
-	}
-	return resp.Verbatim(b.String())
+	s.work.rec.track(next)
+	return resp.OK
 }
-
-// clientTypes are the TYPEs of CLIENT LIST and CLIENT KILL.
-var clientTypes = map[string]func(o *Session) bool{
-	"normal": func(o *Session) bool {
-		p := o.shown.view()
-		return !p.subscribed() && p.replica == nil && !isMaster(o)
-	},
-	"pubsub":  func(o *Session) bool { p := o.shown.view(); return p.subscribed() },
-	"master":  isMaster,
-	"slave":   isReplica,
-	"replica": isReplica,
-}
-
-func isMaster(o *Session) bool { return o.side.follows != nil }
-
-func isReplica(o *Session) bool { return o.shown.view().replica != nil }
-
-// subscribed reports whether the session has subscriptions.
-func (p *public) subscribed() bool { return p.topics != [pubsub.Kinds]int{} }
 
 // CLIENT KILL ip:port, or filters
 func clientKill(c *commands.Ctx) resp.Value {
@@ -380,135 +315,8 @@ func clientKill(c *commands.Ctx) resp.Value {
 	})))
 }
 
-// kill closes the sessions that match: its own after the reply is sent, the others
-// at once, however long their connections take to end.
-func (x *ending) kill(match func(o *Session) bool) int {
-	s := x.session
-	killed, patient := 0, !s.inbox.subscriber.InExec // in EXEC shards are locked
-	for _, o := range s.engine.sessions.all() {
-		if !match(o) {
-			continue
-		}
-		patient = patient && s.order.letRun(o)
-		switch {
-		case o == s:
-			x.closing = true
-		case o.peer.Kill == nil || !s.engine.sessions.remove(o):
-			continue // it cannot be killed, or has been
-		default:
-			o.ending.die()
-		}
-		killed++
-	}
-	return killed
+// CLIENT UNPAUSE
+func clientUnpause(c *commands.Ctx) resp.Value {
+	caller(c).engine.pause.End(pause.ByClient)
+	return resp.OK
 }
-
-// ending says whether a session ends, and why.
-type ending struct {
-	session *Session
-	closing bool         // the connection is closed after the reply
-	aborted bool         // see Aborted
-	dead    atomic.Bool  // killed, see die
-	leaving atomic.Int64 // bytes it was evicted for, until it has closed
-
-	canceler durable.Canceler // see Cancel
-	canceled bool             // see Canceled
-}
-
-// die ends a session that was just removed from the registry, from another
-// session's goroutine. It receives no more messages and no elements that are pushed
-// from now on, and runs no more commands.
-func (x *ending) die() {
-	s := x.session
-	x.dead.Store(true)
-	s.peer.Kill()
-	s.engine.observers.remove(s)
-	if p := s.shown.view(); p.subscribed() {
-		s.engine.broker.Killed(&s.inbox.subscriber)
-	}
-	if b := s.shown.blocked.Load(); b != nil {
-		b.unblock(resp.None)
-	}
-}
-
-// line returns the session's line in CLIENT LIST.
-func (v *shown) line(nowUs int64) string {
-	s := v.session
-	p := v.view()
-	flags := ""
-	for _, f := range []struct {
-		on     bool
-		letter string
-	}{
-		{p.monitoring, "O"},
-		{p.replica != nil, "S"},
-		{isMaster(s), "M"},
-		{p.subscribed(), "P"},
-		{p.queued >= 0, "x"},
-		{p.blocked, "b"},
-		{p.tracking != nil, "t"},
-		{p.tracking != nil && p.tracking.Broken(), "R"},
-		{p.tracking != nil && p.tracking.Broadcast(), "B"},
-		{strings.HasPrefix(s.peer.LocalAddr, "/"), "U"},
-		{p.noEvict, "e"},
-		{p.noTouch, "T"},
-	} {
-		if f.on {
-			flags += f.letter
-		}
-	}
-	if flags == "" {
-		flags = "N"
-	}
-	for _, rule := range queryShrinks {
-		if p.buffers.QueryFree > rule.above && nowUs-p.lastUs >= rule.idleUs {
-			p.buffers.QueryFree = 0
-		}
-	}
-	output, unread := v.output.Load(), int64(0)
-	if p.replica != nil { // what it has not read is kept once for all: it is no buffer of the session
-		unread = p.replica.Status().Unread
-	}
-	last := "NULL"
-	if p.lastCommand != nil {
-		last = p.lastCommand.Own().FullName()
-	}
-	user := s.who.user.Load().Name()
-	if isMaster(s) {
-		user = "(superuser)"
-	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=%d name=%s age=%s idle=%s flags=%s db=%d sub=%d psub=%d "+
-		"ssub=%d multi=%d "+
-		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=r "+
-		"cmd=%s user=%s "+
-		"redir=%d resp=%d%s",
-		s.id, s.peer.Addr, s.peer.LocalAddr, s.peer.FD, p.name,
-		seconds(nowUs-p.createdUs), seconds(nowUs-p.lastUs), flags, p.db,
-		p.topics[pubsub.Channels], p.topics[pubsub.Patterns], p.topics[pubsub.ShardChannels], p.queued,
-		p.buffers.Query, p.buffers.QueryFree, p.multiBytes, output, output+unread,
-		v.bytes(&p)+unread, last, user,
-		p.tracking.Redirection(), p.proto, p.library())
-}
-
-// queryShrinks says after how long idle Redis shrinks a query buffer of which more
-// than above bytes are free.
-var queryShrinks = []struct {
-	above  int
-	idleUs int64
-}{
-	{32 << 10, 200_000}, // two runs of its cron
-	{4 << 10, 3_000_000},
-}
-
-// library returns what SETINFO has set, as Redis 7.2 shows it. For a client that
-// did not use it that is nothing, as Redis 7.0 shows every client.
-func (p *public) library() string {
-	if p.libName == "" && p.libVersion == "" {
-		return ""
-	}
-	return " lib-name=" + p.libName + " lib-ver=" + p.libVersion
-}
-
-// seconds formats a duration in whole seconds, 0 if it is negative: DEBUG CLOCK may
-// set time back.
-func seconds(us int64) string { return strconv.FormatInt(max(us, 0)/1_000_000, 10) }

@@ -180,18 +180,3 @@ func hello(c *commands.Ctx) resp.Value {
 		resp.Bulk("modules"), resp.Empty,
 	)
 }
-
-// validName reports whether every byte of a client's name is a visible ASCII
-// character, as the lines of CLIENT LIST need.
-func validName(name []byte) bool {
-	for _, ch := range name {
-		if ch < '!' || ch > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-func (v *shown) setName(name []byte) {
-	v.edit(func(p *public) { p.name = string(name) })
-}

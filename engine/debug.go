@@ -199,7 +199,7 @@ func (e *Engine) advance(c *commands.Ctx, ms int64) error {
 	}
 	for left := ms; ; {
 		next := e.locks.waits.firstMs.Load()
-		if next <= nowMs || next > nowMs+left || e.pause.on() {
+		if next <= nowMs || next > nowMs+left || e.pause.On() {
 			return e.clock.Advance(left)
 		}
 		if err := e.clock.Advance(next - nowMs); err != nil {

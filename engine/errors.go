@@ -12,8 +12,6 @@ var (
 	errReplicaKeyspace = resp.Error("ERR Replica can't interact with the keyspace")
 	errMonitorInExec   = resp.Error("ERR MONITOR isn't allowed for DENY BLOCKING client")
 
-	errPauseMode = resp.Error("ERR CLIENT PAUSE mode must be WRITE or ALL")
-
 	errLoading    = resp.Error("LOADING Redis is loading the dataset in memory")
 	errCanceled   = resp.Error("ERR canceled while the log waits for the disk")
 	errNoAuth     = resp.Error("NOAUTH Authentication required.")
@@ -56,6 +54,4 @@ func errWhileSubscribed(cmd *commands.Command) resp.Value {
 }
 
 // withoutCode returns an error's text without the code ERR.
-func withoutCode(text string) string {
-	return strings.TrimPrefix(text, "ERR ")
-}
+func withoutCode(text string) string { return strings.TrimPrefix(text, "ERR ") }

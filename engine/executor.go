@@ -1,25 +1,14 @@
 package engine
 
 import (
+	"runtime"
+
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/scripting"
 	"github.com/zlimit/zlimit/store"
 )
-
-// An executor runs what a session has admitted.
-type executor interface {
-	// run runs a command and returns its reply, or resp.None if that comes later.
-	run(cmd *commands.Command, args [][]byte) resp.Value
-	// refuseQueued returns the error reply for a command that EXEC could not run, or resp.None.
-	refuseQueued(cmd *commands.Command, args [][]byte) resp.Value
-	// finish returns the reply of Do for that of its command: behind those of the calls before it.
-	finish(reply resp.Value) resp.Value
-	// flush runs the calls that run has put off, and returns their replies.
-	flush() resp.Value
-}
-
-// keyspace runs commands on the keys of the engine.
-type keyspace struct{ session *Session }
 
 func (k keyspace) run(cmd *commands.Command, args [][]byte) resp.Value { return k.execute(cmd, args) }
 
@@ -58,10 +47,9 @@ func (k keyspace) execute(cmd *commands.Command, args [][]byte) resp.Value {
 	return reply
 }
 
-// executeAgain is called when a command was refused because a prefix is full. Keys
-// count until they are reclaimed: so it reclaims what has expired, and runs the command
-// again if there is room then. It first reclaims as little as makes room for one key,
-// and if the command needs more, everything.
+// executeAgain is called when a command was refused because a prefix is full. Keys count until they are
+// reclaimed: so it reclaims what has expired, and runs the command again if there is room then. It first
+// reclaims as little as makes room for one key, and if the command needs more, everything.
 func (k keyspace) executeAgain(
 	shards store.ShardSet, cmd *commands.Command, args [][]byte, reply resp.Value,
 ) resp.Value {
@@ -168,64 +156,90 @@ func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	return reply
 }
 
-// begin sets the instant and the settings of a command, script or EXEC.
-func (k keyspace) begin() {
+// executeWhileBusy runs a command whose shards a script holds. The commands that Redis runs all the same need
+// shards only for watched keys: these are unwatched later, and a key that WATCH names now counts as changed.
+func (k keyspace) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *scripting.Busy) resp.Value {
+	s := k.session
+	if refusal := refuseBehind(s, busy, cmd, args); refusal.IsError() {
+		return s.tx.reject(cmd, refusal)
+	}
+	if len(cmd.Keys) == 0 { // all but WATCH
+		s.tx.orphanWatch()
+	}
+	k.begin()
+	s.work.req.locked = false
+	defer k.end(0)
+	return s.work.calls.measure(cmd, args)
+}
+
+// drop ends a command whose script was killed. Its effects are dropped, and no blocked session is served.
+func (k keyspace) drop(shards store.ShardSet, reply resp.Value) resp.Value {
 	s := k.session
 	c := &s.work.ctx
-	var monotonicUs int64
-	c.NowUs, monotonicUs = s.engine.clock.Read()
-	s.work.calls.open(monotonicUs)
-	c.NowMs = c.NowUs / 1000
-	if settings := s.engine.cfg.settings.Load(); settings != c.Settings {
-		s.work.calls.adopt(settings)
+	half := c.Cut == commands.CutHalf && (!s.work.rec.on || s.work.rec.group.Len() > 0)
+	c.Cut, c.Waiting = commands.CutNone, nil
+	if half {
+		s.work.rec.group.Reset()
+		if !s.engine.locks.torn.any() {
+			s.engine.options.Log.Warn("a script that had written was ended: nothing of it is kept")
+		}
+		s.engine.locks.torn.add(shards)
+		s.ending.closing = true
 	}
-	if r := s.who.restriction(); r != s.who.guard.rules {
-		s.who.setGuard(r)
+	return reply
+}
+
+// beginFollowing sets the instant of a command of the master. It is before every deadline: what the
+// master has found there is there, whatever the clock says here. Only old masters send commands that
+// count from the present.
+func (z *replicaSide) beginFollowing(cmd *commands.Command, args [][]byte) {
+	s := z.session
+	relative := durable.IsRelativeExpiry(cmd.Name, args)
+	for i := range s.tx.queued {
+		q := &s.tx.queued[i]
+		relative = relative || durable.IsRelativeExpiry(q.cmd.Name, q.args)
 	}
-	if on := s.engine.observers.traces.On(); on != (s.work.calls.limits.Tracer != nil) {
-		s.seen.setTracer(on)
-	}
-	s.work.ctx.Env.Preserve(s.engine.store.Snapshot() != nil)
-	if watched := s.engine.observers.monitored.Load(); watched || s.work.ctx.Env.Shown() {
-		s.seen.beginTrace(watched)
-	}
-	if s.work.ctx.Env.Observed() || s.engine.observers.doctor.On() {
-		s.seen.observe()
+	if !relative {
+		s.engine.store.StampZeroAs(uint32(s.work.ctx.NowUs / 1_000_000))
+		s.work.ctx.NowUs, s.work.ctx.NowMs = 0, 0
 	}
 }
 
-// end unlocks the shards of a command, script or EXEC. Its changes are in the
-// journal before anybody can see them or receive a message about them.
-func (k keyspace) end(shards store.ShardSet) {
-	s := k.session
-	recorded := s.work.rec.on
-	if recorded {
-		s.work.rec.notify()
-		s.work.rec.invalidate()
-		s.work.rec.commit(shards)
-		if s.engine.recording.tracks() {
-			s.work.invalid.Evict(shards)
-		}
-		s.work.invalid.SendBeforeReply()
+// keysPerStep is how many keys a walk by Step visits between two yields: about a millisecond. The network is
+// not looked at while goroutines compute on every processor.
+const keysPerStep = 4096
+
+// Step implements commands.Stepper.
+func (s *Session) Step(shard int, fn func()) resp.Value {
+	visited, refusal := s.step(store.OneShard(shard), shard, fn)
+	s.work.steps.Add(visited)
+	return refusal
+}
+
+// step is Step without the yield. It returns how many keys the shard has.
+func (s *Session) step(one store.ShardSet, shard int, fn func()) (keys int, refusal resp.Value) {
+	e, c := s.engine, &s.work.ctx
+	if busy := e.locks.lockUnlessBusy(s, one); busy != nil {
+		return 0, resp.Error(busy.Reply)
 	}
-	if s.side.follows != nil && shards != 0 && !s.tx.open && !s.ending.closing && !s.side.follows.over() {
-		s.side.follows.commit()
+	defer e.locks.waits.changed()
+	defer e.store.Unlock(one)
+	if e.locks.torn.has(one) {
+		s.ending.closing = true
+		return 0, errCanceled
 	}
-	if s.work.ctx.Env.Shown() {
-		s.seen.showTrace()
+	c.Use(c.DBIndex)
+	defer func() { c.DB = nil }() // SWAPDB may swap it at any time
+	fn()
+	return e.store.ShardLen(shard), resp.None
+}
+
+// yield lets others use the processor during a walk through the keyspace.
+func (s *Session) yield() {
+	defer s.waitBegins().ends()
+	if s.engine.options.Pause != nil {
+		s.engine.options.Pause()
+	} else {
+		runtime.Gosched()
 	}
-	for _, b := range s.work.req.served {
-		b.countEnd(&b.reply)
-		b.end(b.reply)
-	}
-	s.work.req.served = nil
-	if recorded {
-		s.work.invalid.SendAfterReplies()
-	}
-	s.engine.broker.Release(&s.inbox.subscriber)
-	if s.work.req.untouched != 0 {
-		s.engine.store.NoTouch(s.work.req.untouched, false)
-		s.work.req.untouched = 0
-	}
-	s.engine.store.Unlock(shards)
 }

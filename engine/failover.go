@@ -2,31 +2,17 @@ package engine
 
 import (
 	"strings"
-	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/pause"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
-// A failover is FAILOVER under way: this server and one of its replicas exchange their roles, and no write
-// is lost.
-//
-// Writes are postponed until a replica has confirmed everything. Then this server becomes a replica of that
-// one, with a PSYNC that asks it to be a master, and goes on where it is. Every change of the state is made
-// with every shard locked.
-type failover struct {
-	host      string // the replica that is to be the master; empty: the first that has everything
-	port      int
-	force     bool  // the replica is asked at the timeout whatever it has
-	timeoutMs int64 // 0: none
-
-	asking atomic.Bool   // this server is a replica already; else replicas are waited for
-	over   chan struct{} // closed at the end
-}
-
 var (
+	errFailoverInCluster = resp.Error(
+		"ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead.")
 	errNoFailover      = resp.Error("ERR No failover in progress.")
 	errFailoverTimeout = resp.Error("ERR FAILOVER timeout must be greater than 0")
 	errFailoverRuns    = resp.Error("ERR FAILOVER already in progress.")
@@ -80,7 +66,7 @@ func (e *Engine) failover(c *commands.Ctx) resp.Value {
 	caller(c).work.rec.commitSoFar()
 	e.options.Log.Info("failover: waiting for a replica to have everything", "to", f.target())
 	e.repl.failover.Store(f)
-	e.pause.begin(pausedForFailover, pausePeriod{pauseWrites, unlimited})
+	e.pause.Begin(pause.ForFailover, pause.Period{Kind: pause.Writes, UntilUs: pause.Unlimited})
 	e.repl.stream.Tell(replication.Command("REPLCONF", "GETACK", "*"))
 	go e.awaitFailover(f)
 	return resp.OK
@@ -235,7 +221,7 @@ func (e *Engine) failoverAbort() resp.Value {
 // endFailover lets postponed writes run, so the role must be what it is to be. Every shard must be locked.
 func (e *Engine) endFailover(f *failover) {
 	e.repl.failover.Store(nil)
-	e.pause.end(pausedForFailover)
+	e.pause.End(pause.ForFailover)
 	close(f.over)
 }
 

@@ -2,10 +2,14 @@ package engine
 
 import (
 	"sync"
+	"unsafe"
 
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine/info"
+	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/engine/memory"
+	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
@@ -14,8 +18,7 @@ import (
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
-// Version is zlimit's own version, as INFO and --version show it. The linker sets it in
-// releases.
+// Version is zlimit's own version, as INFO and --version show it. The linker sets it in releases.
 var Version = "0.1.0"
 
 // infoCommand returns the row of INFO.
@@ -86,8 +89,55 @@ func (e *Engine) Facts() *info.Facts {
 	return f
 }
 
+var startupBytes = store.StartupBytes() + int64(unsafe.Sizeof(Engine{}))
+
+// MemoryUse returns the present use. It locks no shard and takes constant time.
+func (e *Engine) MemoryUse() memory.Use {
+	backlog, behind := e.repl.stream.Memory()
+	return memory.Use{
+		Backlog: backlog, Replicas: behind,
+		Keyspace:  e.store.Memory(),
+		Startup:   startupBytes,
+		Clients:   e.sessions.bytes(),
+		Scripts:   e.scripts.Stats().Bytes,
+		Functions: e.scripts.LibraryStats().Bytes,
+		Log:       e.storage.Buffered(),
+		Doctor:    e.observers.doctor.Bytes(),
+		Top:       e.stats.Top.Bytes(),
+		Traces:    e.observers.traces.Bytes(),
+	}
+}
+
+// readMemory returns the facts of INFO memory and MEMORY.
+func (e *Engine) readMemory(use memory.Use) *memory.Facts {
+	f := &memory.Facts{
+		Use: use, Heap: process.ReadHeap(), Resident: process.ResidentBytes(),
+		Scripts: e.scripts.Stats(), Libraries: e.scripts.LibraryStats(),
+		Max: e.room.MaxMemory(), Policy: e.cfg.String("maxmemory-policy"), Reserve: e.room.Reserve.Load(),
+		Sessions: int64(e.Sessions()),
+	}
+	f.Used = f.Use.Used()
+	f.Peak = e.stats.NoteUse(f.Used)
+	if f.Resident == 0 {
+		f.Resident = f.Heap.Mapped
+	}
+	return f
+}
+
 // Sample counts the whole keyspace now; see stats.Sampler.Take.
 func (e *Engine) Sample() stats.Sample { return e.stats.Sampler.Take() }
+
+// Top returns the keys that RL.TOP lists, and rl-top-sampling: how many decisions one that
+// was counted stands for, 0 if rl-top is no.
+func (e *Engine) Top(q rl.TopQuery) (report rl.TopReport, sampling uint32) {
+	if q.Keep == nil {
+		q.Keep = func(string) bool { return true }
+	}
+	if q.NowMs == 0 {
+		q.NowMs = e.clock.NowUs() / 1000
+	}
+	return e.stats.Top.Top(&q), e.stats.Top.Sampling()
+}
 
 // largestBuffers returns the largest input and output buffer of the sessions.
 func (e *Engine) largestBuffers() (input, output int) {
@@ -117,9 +167,8 @@ func (e *Engine) keyspaceFigures(c *commands.Ctx) (f store.Figures, busy *script
 	return f, nil
 }
 
-// Keys returns how many keys there are in all databases, including those that have
-// expired and are not yet reclaimed. It reports false if a script past
-// busy-reply-threshold is in the way.
+// Keys returns how many keys there are in all databases, including those that have expired and are not yet
+// reclaimed. It reports false if a script past busy-reply-threshold is in the way.
 func (e *Engine) Keys() (n int, ok bool) {
 	for shard := range store.NumShards {
 		one := store.OneShard(shard)
@@ -130,4 +179,46 @@ func (e *Engine) Keys() (n int, ok bool) {
 		e.store.Unlock(one)
 	}
 	return n, true
+}
+
+// MEMORY DOCTOR
+func (e *Engine) memoryDoctor(*commands.Ctx) resp.Value {
+	return resp.Verbatim(memory.Diagnose(e.readMemory(e.MemoryUse())))
+}
+
+// MEMORY STATS
+func (e *Engine) memoryStats(c *commands.Ctx) resp.Value {
+	caller(c).Count()
+	keys, busy := e.keyspaceFigures(c)
+	if busy != nil {
+		return resp.Error(busy.Reply)
+	}
+	return memory.Stats(e.readMemory(e.MemoryUse()), &keys)
+}
+
+// LATENCY HISTOGRAM [command [command ...]]
+//
+// Of a container the subcommands are shown. Names that are no commands are ignored.
+func (e *Engine) latencyHistogram(c *commands.Ctx) resp.Value {
+	caller(c).Count()
+	var out []resp.Value
+	add := func(cmd *commands.Command) {
+		if h := latency.Histogram(&e.stats, cmd); cmd.Own() == cmd && h.Kind() == resp.KindMap {
+			out = append(out, resp.Bulk(cmd.FullName()), h)
+		}
+	}
+	if len(c.Args) == 2 {
+		e.table.Each(add)
+	}
+	for _, name := range c.Args[2:] {
+		cmd := e.table.Find(name)
+		if cmd == nil {
+			continue
+		}
+		add(cmd)
+		for i := range cmd.Subs {
+			add(&cmd.Subs[i])
+		}
+	}
+	return resp.Map(out...)
 }

@@ -16,12 +16,10 @@ import (
 	"github.com/zlimit/zlimit/words"
 )
 
-// Monitors are the sessions that have called MONITOR. The lines of a command, script
-// or EXEC are put into their mailboxes together, before its shards are unlocked. So
-// all monitors see all lines in one order, in which no reply precedes the line of a
-// command that it depends on, and nothing comes between the lines of one
-// transaction. No command waits for a client that does not read; see
-// docs/adr/0007-pubsub.md.
+// Monitors are the sessions that have called MONITOR. The lines of a command, script or EXEC are put into
+// their mailboxes together, before its shards are unlocked. So all monitors see all lines in one order, in
+// which no reply precedes the line of a command that it depends on, and nothing comes between the lines of
+// one transaction. No command waits for a client that does not read; see docs/adr/0007-pubsub.md.
 //
 // observers are these, what RL.TRACE and RL.DOCTOR remember, and the counters of sessions with Peer.Observes.
 type observers struct {
@@ -59,23 +57,6 @@ func (m *observers) remove(s *Session) {
 	defer m.mu.Unlock()
 	m.monitors = slices.DeleteFunc(m.monitors, func(o *Session) bool { return o == s })
 	m.monitored.Store(len(m.monitors) > 0)
-}
-
-// watching is who sees the commands of a session: MONITOR, RL.TRACE and RL.DOCTOR. The session may itself be
-// a monitor.
-type watching struct {
-	session    *Session
-	monitoring bool
-	trace      *trace         // nil until there is a monitor
-	observer   *doctor.Client // nil until rl-doctor is on
-}
-
-// A trace is the commands that a command, script or EXEC has run, as MONITOR shows
-// them.
-type trace struct {
-	from  string // the client, between the brackets
-	lines []byte // without timestamps
-	ends  []int  // of the lines
 }
 
 // beginTrace traces the command, script or EXEC that begins, if there is a monitor.
@@ -209,3 +190,37 @@ func (w *watching) unmonitor() {
 
 // Monitoring reports whether the session has called MONITOR.
 func (s *Session) Monitoring() bool { return s.seen.monitoring }
+
+// setTracer makes the handlers record decisions, or not.
+func (w *watching) setTracer(on bool) {
+	s := w.session
+	s.work.calls.limits.Tracer = nil
+	if on {
+		s.work.calls.limits.Tracer = &s.engine.observers.traces
+	}
+}
+
+// observe sets the observer of the command, script or EXEC that begins, if rl-doctor is on.
+func (w *watching) observe() {
+	s := w.session
+	if w.observer == nil {
+		newClient := s.engine.observers.doctor.NewClient
+		if s.peer.Owner {
+			newClient = s.engine.observers.doctor.NewOwnClient
+		}
+		w.observer = newClient(s.id, s.shown.label)
+	}
+	if w.observer.Begin() {
+		s.work.ctx.Env.ObserveBy(w.observer)
+	} else {
+		s.work.ctx.Env.ObserveBy(nil)
+	}
+}
+
+// endObserver is called when the session ends.
+func (w *watching) endObserver() {
+	if w.observer != nil && w.session.peer.Owner {
+		w.session.engine.observers.doctor.End(w.observer)
+		w.observer = nil
+	}
+}

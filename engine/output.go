@@ -1,8 +1,6 @@
 package engine
 
-import (
-	"github.com/zlimit/zlimit/resp"
-)
+import "github.com/zlimit/zlimit/resp"
 
 // A reply to a connection is bounded while it is made, by the hard limit of the client's class and by
 // maxmemory-clients: what passes these is never held. As in Redis the command runs to its end, and then the

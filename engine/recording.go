@@ -4,12 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/engine/tracking"
-	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
 )
 
@@ -30,6 +26,9 @@ type recording struct {
 // wanted returns what is to be recorded.
 func (r *recording) wanted() effects.Flags { return effects.Flags(r.flags.Load()) }
 
+// tracks reports whether a session tracks or the table has keys.
+func (r *recording) tracks() bool { return r.wanted()&effects.Tracked != 0 }
+
 // want starts or stops recording what flags say. Commands that run are not affected.
 // If every shard is locked none runs.
 func (r *recording) want(flags effects.Flags, on bool) {
@@ -48,8 +47,7 @@ func (r *recording) notify(events effects.Flags) {
 	r.refreshEvents()
 }
 
-// hear sets whether there are subscriptions to channels or patterns. Without any, no
-// event is recorded.
+// hear sets whether there are subscriptions to channels or patterns. Without any, no event is recorded.
 func (r *recording) hear(heard bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,10 +69,9 @@ func (r *recording) refreshEvents() {
 	}
 }
 
-// A journal receives the effects of commands on the keyspace. Append is called once
-// for each command, script, EXEC and step of reclaiming, with its own effects and
-// those of serving blocked sessions, while their shards are locked: so the order of
-// calls is that of the effects. Append neither keeps g nor blocks. It returns the
+// A journal receives the effects of commands on the keyspace. Append is called once for each command, script,
+// EXEC and step of reclaiming, with its own effects and those of serving blocked sessions, while their shards
+// are locked: so the order of calls is that of the effects. Append neither keeps g nor blocks. It returns the
 // position behind g, 0 for none. See docs/adr/0017-effects.md.
 type journal interface {
 	Append(g *effects.Group, nowMs int64) (end int64)
@@ -101,74 +98,6 @@ func (r *recording) refreshLogged() {
 	r.want(effects.Logged, r.journal.Load() != nil || r.stream.Load() != nil)
 }
 
-// A recorder records what the commands of a session change, as far as something wants it.
-type recorder struct {
-	work     *Work
-	session  *Session      // that has the work, or had it last
-	group    effects.Group // what the call under way changes, if it is on
-	on       bool          // the call is recorded
-	notified int           // how many of its changes were published as events
-}
-
-// wrote is where a session's own writes end.
-type wrote struct {
-	log    durable.Position
-	stream int64 // for replicas
-}
-
-// begin starts recording what the session does to shards that it holds.
-func (r *recorder) begin(shards store.ShardSet, wanted effects.Flags) {
-	s := r.session
-	r.on, r.notified = true, 0
-	r.group.Want(wanted)
-	s.work.ctx.Env.Record(&r.group)
-	s.engine.store.Record(shards, &r.group)
-}
-
-// adapt adapts to what has become wanted since the last command of an EXEC.
-func (r *recorder) adapt() {
-	s := r.session
-	switch wanted := s.engine.recording.wanted(); {
-	case !r.on && wanted != 0:
-		r.begin(^s.work.ctx.Unheld, wanted)
-	case r.on && wanted != r.group.Wanted():
-		r.notify()
-		r.invalidate()
-		r.group.Want(wanted)
-	}
-}
-
-// commit appends what was recorded to the journal.
-func (r *recorder) commit(shards store.ShardSet) {
-	s := r.session
-	s.engine.store.Record(shards, nil)
-	s.work.ctx.Env.Record(nil)
-	r.on = false
-	r.append()
-}
-
-// commitSoFar commits what the command under way has done, since what follows belongs to another role.
-func (r *recorder) commitSoFar() {
-	if r.on {
-		r.notify()
-		r.invalidate()
-		r.append()
-		r.notified = 0
-	}
-}
-
-func (r *recorder) append() {
-	s := r.session
-	s.work.invalid.Commit()
-	logged, streamed := s.engine.recording.append(&r.group, s.work.ctx.NowMs)
-	if logged > 0 {
-		s.wrote.log = s.engine.storage.Position(logged)
-	}
-	if streamed > 0 {
-		s.wrote.stream = streamed
-	}
-}
-
 // append appends a group to the journal and to the stream, and empties it. It returns the
 // positions behind it, 0 where nothing was appended.
 func (r *recording) append(g *effects.Group, nowMs int64) (logged, streamed int64) {
@@ -184,62 +113,4 @@ func (r *recording) append(g *effects.Group, nowMs int64) (logged, streamed int6
 	}
 	g.Reset()
 	return logged, streamed
-}
-
-// recordStep starts recording changes that belong to no command, in shards that are locked. It reports
-// whether anything is recorded; commitStep must follow then.
-func (e *Engine) recordStep(g *effects.Group, shards store.ShardSet) bool {
-	wanted := e.recording.wanted()
-	if wanted == 0 {
-		return false
-	}
-	g.Want(wanted)
-	e.store.Record(shards, g)
-	return true
-}
-
-// commitStep publishes what was recorded since recordStep: in the journal, to replicas and to clients.
-func (e *Engine) commitStep(g *effects.Group, shards store.ShardSet, nowMs int64) {
-	e.store.Record(shards, nil)
-	e.broker.DeferEvents(g)
-	out := e.recording.tracking.Invalidations()
-	out.Add(g, tracking.Author{})
-	e.recording.append(g, nowMs)
-	out.SendBeforeReply()
-	out.SendAfterReplies()
-}
-
-// A script that is past busy-reply-threshold when the process ends is killed. If it
-// had written, memory holds half of what it was to do, and files must not: its
-// effects, with those of the EXEC around it, are dropped, and its shards are torn.
-// No command runs on a torn shard, its keys do not expire, and no snapshot begins.
-// So the log ends with the last complete command, and a snapshot is from before.
-
-// torn has the shards that hold half of a command.
-type torn struct{ shards atomic.Uint64 }
-
-func (t *torn) add(shards store.ShardSet) { t.shards.Or(uint64(shards)) }
-
-// has reports whether one of shards is torn. They must be locked.
-func (t *torn) has(shards store.ShardSet) bool { return store.ShardSet(t.shards.Load())&shards != 0 }
-
-// any reports whether a shard is torn.
-func (t *torn) any() bool { return t.shards.Load() != 0 }
-
-// drop ends a command whose script was killed. Its effects are dropped, and no
-// blocked session is served.
-func (k keyspace) drop(shards store.ShardSet, reply resp.Value) resp.Value {
-	s := k.session
-	c := &s.work.ctx
-	half := c.Cut == commands.CutHalf && (!s.work.rec.on || s.work.rec.group.Len() > 0)
-	c.Cut, c.Waiting = commands.CutNone, nil
-	if half {
-		s.work.rec.group.Reset()
-		if !s.engine.locks.torn.any() {
-			s.engine.options.Log.Warn("a script that had written was ended: nothing of it is kept")
-		}
-		s.engine.locks.torn.add(shards)
-		s.ending.closing = true
-	}
-	return reply
 }

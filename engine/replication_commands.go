@@ -11,18 +11,12 @@ import (
 )
 
 var (
-	errReadOnlyReplica = resp.Error("READONLY You can't write against a read only replica.")
-	errNoReplicas      = resp.Error("NOREPLICAS Not enough good replicas to write.")
-	errMasterDown      = resp.Error(
-		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.")
 	errReplicaOfInCluster = resp.Error("ERR REPLICAOF not allowed in cluster mode.")
-	errFailoverInCluster  = resp.Error(
-		"ERR FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead.")
-	errNoMasterLink  = resp.Error("NOMASTERLINK Can't SYNC while not connected with my master")
-	errMasterPort    = resp.Error("ERR Invalid master port")
-	errWaitOnReplica = resp.Error("ERR WAIT cannot be used with replica instances. Please also note that " +
-		"since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to " +
-		"replicas are just local and are not propagated.")
+	errNoMasterLink       = resp.Error("NOMASTERLINK Can't SYNC while not connected with my master")
+	errMasterPort         = resp.Error("ERR Invalid master port")
+	errWaitOnReplica      = resp.Error("ERR WAIT cannot be used with replica instances. Please also note " +
+		"that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes " +
+		"to replicas are just local and are not propagated.")
 	errNoSockets = resp.Error("ERR this server has no sockets: it can't follow a master nor be followed")
 )
 
@@ -253,14 +247,6 @@ func (e *Engine) serveReplica(c *commands.Ctx, from replication.Position) resp.V
 	return resp.Streamed(s.side.replica)
 }
 
-// A replicaSide is what a session is to replication.
-type replicaSide struct {
-	session *Session
-	follows *follower            // of the session that runs what a master sends
-	replica *replication.Replica // of a session that has sent PSYNC
-	said    replication.Said     // what it has said by REPLCONF
-}
-
 // end ends the service of a session that is a replica.
 func (z *replicaSide) end() {
 	if z.replica != nil {
@@ -303,7 +289,7 @@ func wait(c *commands.Ctx) resp.Value {
 	if n := acked(); n >= replicas || s.inbox.subscriber.InExec {
 		return resp.Int(n)
 	}
-	if e.repl.stream.Active() && !e.pause.on() { // so that replicas answer at once
+	if e.repl.stream.Active() && !e.pause.On() { // so that replicas answer at once
 		e.repl.stream.Tell(replication.Command("REPLCONF", "GETACK", "*"))
 	}
 	return s.Await(timeoutMs, func(over <-chan struct{}) resp.Value {

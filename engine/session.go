@@ -1,17 +1,19 @@
 package engine
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/zlimit/zlimit/acl"
 	"github.com/zlimit/zlimit/commands"
+	"github.com/zlimit/zlimit/engine/doctor"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/upstream/call"
 )
 
 // A Session is one client of an engine. Its methods belong to one goroutine unless
@@ -37,8 +39,7 @@ type Session struct {
 	shown    shown
 }
 
-// A Peer is the connection behind a session, as CLIENT LIST and CLIENT KILL
-// know it.
+// A Peer is the connection behind a session, as CLIENT LIST and CLIENT KILL know it.
 type Peer struct {
 	Addr, LocalAddr string
 	Network         string // whose failed logins count together: the IP address or network of Addr
@@ -54,8 +55,7 @@ type Peer struct {
 	// KeepsArgs says that the arguments of a call do not change until the next call has
 	// begun, or EndCall or Publish was called. See EndCall.
 	KeepsArgs bool
-	// Kill closes the connection. Any goroutine may call it. If it is nil, the
-	// session cannot be killed.
+	// Kill closes the connection. Any goroutine may call it. If it is nil, the session cannot be killed.
 	Kill func()
 	// Wake makes the connection ask Ready. Any goroutine may call it. If it is nil,
 	// the connection asks often enough.
@@ -130,191 +130,111 @@ const (
 	replySkip               // nothing is answered to this command
 )
 
-// NewSession opens a session. Close must be called when it ends.
-func (e *Engine) NewSession(p Peer) *Session {
-	s := e.newSession(p)
-	e.sessions.add(s)
-	s.tracking.Init(&e.recording.tracking, s.id, &s.inbox.subscriber)
-	if p.Observes {
-		s.work.calls.stats = e.observers.uncounted(e.table.Len())
-	} else {
-		e.stats.Connections.Add(1)
-	}
-	return s
+// An account is whose session it is, and what he may do.
+type account struct {
+	session       *Session
+	user          atomic.Pointer[acl.User] // never nil; written by the session's goroutine
+	guard         guard                    // of the rules of Env.Guard
+	authenticated bool
 }
 
-// newSession returns a session that no other session sees.
-func (e *Engine) newSession(p Peer) *Session {
-	s := &Session{engine: e, peer: p}
-	s.tx.watch = &store.Watch{Owner: s}
-	s.connect()
-	s.inbox.subscriber.Owner, s.inbox.subscriber.Wake = s, p.Wake
-	s.inbox.subscriber.Mail.Init(&e.sessions.mail)
-	s.answers.shareOutput()
-	if s.exec = (keyspace{s}); e.options.Upstream != nil {
-		s.exec = &forwarding{keyspace: keyspace{s}}
-	}
-	s.who.leave()
-	if !p.Shares {
-		e.newWork().serve(s)
-	}
-	nowUs := e.clock.NowUs()
-	s.shown.public = public{name: p.Name, proto: resp.RESP2, queued: -1, createdUs: nowUs, lastUs: nowUs}
-	return s
+// A guard decides what a restricted session's scripts may call. It is the rules as they
+// were when the command, script or EXEC began.
+type guard struct {
+	session *Session
+	rules   *acl.Rules
 }
 
-// connect makes the parts of the session know it.
-func (s *Session) connect() {
-	s.who.session, s.seen.session, s.inbox.session = s, s, s
-	s.answers.session, s.ending.session, s.side.session, s.order.session, s.tx.session = s, s, s, s, s
-	s.shown.session = s
-	s.answers.proto = resp.RESP2
+// wrote is where a session's own writes end.
+type wrote struct {
+	log    durable.Position
+	stream int64 // for replicas
 }
 
-// Close ends the session.
-func (s *Session) Close() {
-	if s.work == nil {
-		s.engine.newWork().serve(s)
-	}
-	s.work.calls.flush()
-	s.stopWaiting()
-	s.tx.unwatch()
-	s.inbox.unsubscribe()
-	s.work.rec.untrack()
-	s.seen.unmonitor()
-	s.seen.endObserver()
-	s.side.end()
-	s.engine.broker.Release(&s.inbox.subscriber)
-	s.engine.sessions.remove(s)
-	s.shown.setBuffers(Buffers{}, 0)
-	s.inbox.subscriber.Mail.Close()
-	s.ending.left()
+// A transaction is what a session has watched, and has queued since MULTI.
+type transaction struct {
+	session  *Session
+	watch    *store.Watch
+	upstream call.Watch
+	open     bool
+	broken   bool // a command was refused while queueing: EXEC fails
+	commandQueue
+}
+
+// An inbox is the messages that have come for a session.
+type inbox struct {
+	session    *Session
+	subscriber pubsub.Subscriber
+	subscribed bool   // to any channel or pattern
+	waiting    []byte // encoded messages to send before the reply of the call under way
+}
+
+// ending says whether a session ends, and why.
+type ending struct {
+	session *Session
+	closing bool         // the connection is closed after the reply
+	aborted bool         // see Aborted
+	dead    atomic.Bool  // killed, see die
+	leaving atomic.Int64 // bytes it was evicted for, until it has closed
+
+	canceler durable.Canceler // see Cancel
+	canceled bool             // see Canceled
+}
+
+// A replicaSide is what a session is to replication.
+type replicaSide struct {
+	session *Session
+	follows *follower            // of the session that runs what a master sends
+	replica *replication.Replica // of a session that has sent PSYNC
+	said    replication.Said     // what it has said by REPLCONF
+}
+
+// arrivals is the part of a session that lets earlier commands of others run first.
+type arrivals struct{ session *Session }
+
+// watching is who sees the commands of a session: MONITOR, RL.TRACE and RL.DOCTOR. The session may itself be
+// a monitor.
+type watching struct {
+	session    *Session
+	monitoring bool
+	trace      *trace         // nil until there is a monitor
+	observer   *doctor.Client // nil until rl-doctor is on
+}
+
+// A trace is the commands that a command, script or EXEC has run, as MONITOR shows them.
+type trace struct {
+	from  string // the client, between the brackets
+	lines []byte // without timestamps
+	ends  []int  // of the lines
+}
+
+// An executor runs what a session has admitted.
+type executor interface {
+	// run runs a command and returns its reply, or resp.None if that comes later.
+	run(cmd *commands.Command, args [][]byte) resp.Value
+	// refuseQueued returns the error reply for a command that EXEC could not run, or resp.None.
+	refuseQueued(cmd *commands.Command, args [][]byte) resp.Value
+	// finish returns the reply of Do for that of its command: behind those of the calls before it.
+	finish(reply resp.Value) resp.Value
+	// flush runs the calls that run has put off, and returns their replies.
+	flush() resp.Value
 }
 
 // Proto returns the protocol to encode replies in.
 func (s *Session) Proto() int { return s.answers.proto }
 
-// Authenticated reports whether the session may run commands without the flag
-// NoAuth: it has given the password, or none is required any more.
-func (s *Session) Authenticated() bool { return s.who.authenticated || !s.who.needsPassword() }
-
-// Closing reports whether the connection is to be closed after the replies so far
-// have been sent.
+// Closing reports whether the connection is to be closed after the replies so far have been sent.
 func (s *Session) Closing() bool { return s.ending.closing }
 
 // ID returns the session's number, as CLIENT ID does. The first is 1.
 func (s *Session) ID() int64 { return s.id }
 
-// Do runs one command and returns its reply, or resp.None if nothing is to be
-// sent. The reply is valid until the next Do; args are not kept.
-func (s *Session) Do(args [][]byte) resp.Value { return s.do(args, request{}) }
-
-// do is Do for a call that may have been postponed.
-func (s *Session) do(args [][]byte, r request) resp.Value {
-	s.work.req = r
-	s.work.ctx.Reset()
-	if s.ending.dead.Load() {
-		s.ending.closing = true
-		return resp.None
-	}
-	s.inbox.collect()
-	reply := s.dispatch(args)
-	if !s.work.req.postponed && s.tracking.Caching { // else what CLIENT CACHING is for is still to come
-		s.endCaching(args)
-	}
-	return s.exec.finish(reply)
-}
-
-// apply drops the reply of a command that has ended if CLIENT REPLY says
-// so.
-func (y *answers) apply(reply resp.Value) resp.Value {
-	mode := y.mode
-	switch mode {
-	case replySkipNext:
-		y.mode = replySkip
-	case replySkip:
-		y.mode = replyOn
-	}
-	if mode == replyOn || y.session.work.req.answered {
-		return reply
-	}
-	return resp.None
-}
-
 // quiet reports whether CLIENT REPLY drops a reply that is due now.
 func (y *answers) quiet() bool { return y.mode == replyOff || y.mode == replySkip }
-
-// dispatch decides whether args run now, are queued, or are refused.
-func (s *Session) dispatch(args [][]byte) resp.Value {
-	cmd, refusal := s.engine.table.Resolve(args)
-	if cmd == nil {
-		if isHTTP(args[0]) {
-			s.ending.closing, s.ending.aborted = true, true
-			return resp.None
-		}
-		if cmd = s.called(args); cmd == nil {
-			return s.work.calls.refused(s.tx.reject(nil, refusal))
-		}
-	}
-	s.work.calls.begins(cmd)
-	if cmd.Is(commands.ByPolicy) && !refusal.IsError() && !s.work.req.rewritten {
-		args = s.work.byPolicy(args)
-	}
-	if !refusal.IsError() {
-		refusal = s.admit(cmd, args)
-	}
-	if refusal.IsError() {
-		s.work.calls.run.Rejected++
-		return s.work.calls.refused(s.tx.reject(cmd, refusal))
-	}
-	if s.engine.pause.postpones(s, cmd, args) || s.who.postpones(cmd, args) {
-		return resp.None
-	}
-	if s.tx.open && !cmd.Is(commands.Immediate) {
-		if refusal := s.exec.refuseQueued(cmd, args); refusal.IsError() {
-			s.work.calls.run.Rejected++
-			return s.work.calls.refused(s.tx.reject(cmd, refusal))
-		}
-		s.EndCall()
-		if !s.tx.broken && !s.tx.watch.Dirty() { // else EXEC runs nothing
-			s.tx.add(cmd, args)
-		}
-		return resp.Queued
-	}
-	reply := s.exec.run(cmd, args)
-	s.work.calls.run.Calls++ // only now, as in Redis: INFO does not count itself
-	if s.work.calls.failed(&reply) {
-		s.work.calls.run.Failed++
-	}
-	return reply
-}
-
-// called returns the row that args name, whatever their number, or nil.
-func (s *Session) called(args [][]byte) *commands.Command {
-	cmd := s.engine.table.Lookup(args[0])
-	if cmd != nil && cmd.Subs != nil && len(args) > 1 {
-		return cmd.Sub(args[1])
-	}
-	return cmd
-}
 
 // Aborted reports whether the connection is to be closed without sending the
 // replies so far: its peer speaks HTTP.
 func (s *Session) Aborted() bool { return s.ending.aborted }
 
-// isHTTP reports whether a command is the start of an HTTP request, by which a web
-// page makes a browser talk to a port of its user's machine. Redis hangs up, too.
-func isHTTP(name []byte) bool {
-	return commands.EqualFold(name, "post") || commands.EqualFold(name, "host:")
-}
-
-// Refuse returns an error reply for a command that the caller does not pass to Do.
-// EXEC then fails as after every error.
-func (s *Session) Refuse(text string) resp.Value { return s.tx.reject(nil, resp.Error(text)) }
-
 // caller returns the session that runs a command of this package's groups.
 func caller(c *commands.Ctx) *Session { return c.Env.Caller.(*Session) }
-
-func sortByID(sessions []*Session) {
-	slices.SortFunc(sessions, func(a, b *Session) int { return cmp.Compare(a.id, b.id) })
-}

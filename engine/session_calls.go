@@ -1,56 +1,18 @@
 package engine
 
 import (
-	"runtime"
-
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/engine/slowlog"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/store"
 )
 
-// To know how long each call takes, the clock would have to be read at its end, which a
-// call of RL.ALLOW would feel. But the next call reads the clock anyway, and so does the
-// end of a batch. So a call stays open until the next reading, which shows that it was
-// not slow, or that it may have been; nothing that may wait lies between the call and
-// that reading, or the time of the wait is subtracted.
+// To know how long each call takes, the clock would have to be read at its end, which a call of RL.ALLOW
+// would feel. But the next call reads the clock anyway, and so does the end of a batch. So a call stays open
+// until the next reading, which shows that it was not slow, or that it may have been; nothing that may wait
+// lies between the call and that reading, or the time of the wait is subtracted.
 //
 // See docs/adr/0036-slow-calls.md.
-
-// A lastCall is the call under way or the last one.
-type lastCall struct {
-	startUs int64 // on Clock.MonotonicUs; waits are added
-	// cmd is nil unless the call is open: it has run, and its end was not read. args are
-	// then its arguments, which the connection keeps.
-	cmd  *commands.Command
-	args [][]byte
-
-	endedUs  int64 // when EndCall was called, on the server's clock; 0: not since the last Publish
-	nestedUs int64 // when the next command of EXEC began
-	timed    bool  // of a call that waits: it is of the sample that is timed
-}
-
-// calls is what a session counts and measures of its calls, until the statistics have it.
-type calls struct {
-	work      *Work
-	session   *Session          // that has the work, or had it last
-	stats     *stats.Stats      // where they are counted
-	id        int64             // of the work: what is counted is spread by it
-	ran       *commands.Command // the last one of this session; nil: none
-	run       stats.Run         // calls of one command in a row
-	last      lastCall
-	random    uint32          // state of the generator that picks which calls are timed
-	limits    rl.Session      // of the rate limit commands
-	prefixes  *stats.Prefixes // those by which limits counts; nil: none
-	reads     int64           // from the client
-	readBytes int64
-	longArgs  int // see TakeLongArgs
-	// measured is set while a decision that the upstream has not made is made here: its duration is that of
-	// the batch.
-	measured bool
-}
 
 // longCall is how many arguments a call has at least that is long by their number.
 const longCall = 256
@@ -179,86 +141,6 @@ func (m *calls) nested(cmd *commands.Command, args [][]byte) resp.Value {
 	return reply
 }
 
-// A waiting is a wait of the session during a call or after it, which does not count.
-type waiting struct {
-	session *Session // nil: nobody's
-	startUs int64
-}
-
-// waitBegins is called when the session has to wait. s may be nil.
-func (s *Session) waitBegins() waiting {
-	if s == nil {
-		return waiting{}
-	}
-	s.leave()
-	return waiting{s, s.engine.clock.MonotonicUs()}
-}
-
-// leave says that the session is about to wait.
-func (s *Session) leave() {
-	if s.peer.Waits != nil {
-		s.peer.Waits()
-	}
-}
-
-// ends ends the wait.
-func (w waiting) ends() {
-	if w.session != nil {
-		w.session.work.calls.last.startUs += w.session.engine.clock.MonotonicUs() - w.startUs
-	}
-}
-
-// waitForSpace waits while too much of the log waits for the disk. It reports false if
-// the wait was ended.
-func (m *calls) waitForSpace() bool {
-	s := m.session
-	if s.engine.storage.HasSpace() {
-		return true
-	}
-	defer s.waitBegins().ends()
-	return s.engine.storage.WaitForSpace(s.ending.canceler)
-}
-
-// keysPerStep is how many keys a walk by Step visits between two yields: about a
-// millisecond. The network is not looked at while goroutines compute on every
-// processor.
-const keysPerStep = 4096
-
-// Step implements commands.Stepper.
-func (s *Session) Step(shard int, fn func()) resp.Value {
-	visited, refusal := s.step(store.OneShard(shard), shard, fn)
-	s.work.steps.Add(visited)
-	return refusal
-}
-
-// step is Step without the yield. It returns how many keys the shard has.
-func (s *Session) step(one store.ShardSet, shard int, fn func()) (keys int, refusal resp.Value) {
-	e, c := s.engine, &s.work.ctx
-	if busy := e.locks.lockUnlessBusy(s, one); busy != nil {
-		return 0, resp.Error(busy.Reply)
-	}
-	defer e.locks.waits.changed()
-	defer e.store.Unlock(one)
-	if e.locks.torn.has(one) {
-		s.ending.closing = true
-		return 0, errCanceled
-	}
-	c.Use(c.DBIndex)
-	defer func() { c.DB = nil }() // SWAPDB may swap it at any time
-	fn()
-	return e.store.ShardLen(shard), resp.None
-}
-
-// yield lets others use the processor during a walk through the keyspace.
-func (s *Session) yield() {
-	defer s.waitBegins().ends()
-	if s.engine.options.Pause != nil {
-		s.engine.options.Pause()
-	} else {
-		runtime.Gosched()
-	}
-}
-
 // handle runs a handler. Its shards must be locked.
 func (m *calls) handle(cmd *commands.Command, args [][]byte) resp.Value {
 	s := m.session
@@ -275,3 +157,108 @@ func (m *calls) handle(cmd *commands.Command, args [][]byte) resp.Value {
 	}
 	return c.Run()
 }
+
+// suspend ends the call under way, which waits now. It returns nil if nobody is interested in its duration.
+func (m *calls) suspend(args [][]byte) *blockedCall {
+	s := m.session
+	e := s.engine
+	slow := e.slow.attentionUs.Load() != never
+	if !slow && !m.last.timed {
+		return nil
+	}
+	us := e.clock.MonotonicUs() - m.last.startUs
+	call := &blockedCall{timed: m.last.timed, startUs: m.last.startUs, ranUs: us}
+	if slow {
+		e.slow.event(eventOf(s.work.ctx.Cmd), us)
+		call.args = slowlog.Args(args, s.work.ctx.Redacted)
+	}
+	return call
+}
+
+// isTimed reports whether to time the call under way: always if the command scans the keyspace, and its first
+// call; otherwise one in sixteen at random, so that no pipeline's rhythm hides a command.
+func (m *calls) isTimed(cmd *commands.Command) bool {
+	if cmd.Locks == nil && cmd.Flags&commands.AllShards != 0 {
+		return true
+	}
+	m.random = m.random*1664525 + 1013904223
+	return m.random>>28 == 0 || m.run.Calls == 0 && !m.stats.Latency(cmd).Timed()
+}
+
+// failed counts the errors of a reply and reports whether the call has failed.
+func (m *calls) failed(reply *resp.Value) bool {
+	s := m.session
+	by := s.work.ctx.Errors
+	s.work.ctx.Errors = commands.ErrorsUncounted
+	switch {
+	case by != commands.ErrorsUncounted:
+		return by == commands.ErrorsCounted
+	case reply.IsError():
+		m.stats.Errors.Count(reply.Str())
+		return true
+	}
+	return false
+}
+
+// refused counts an error reply and returns it.
+func (m *calls) refused(refusal resp.Value) resp.Value {
+	m.stats.Errors.Count(refusal.Str())
+	return refusal
+}
+
+// scriptCallTime adds the duration of a call that a script has made. As in Redis its client has no address.
+func (e *Engine) scriptCallTime(c *commands.Ctx, us int64, sampled bool) {
+	if sampled {
+		e.stats.Latency(c.Cmd).Add(us)
+	}
+	if us < e.slow.attentionUs.Load() {
+		return
+	}
+	e.slow.call(c.Cmd, us, func() slowlog.Entry {
+		return slowlog.Entry{Args: slowlog.Args(c.Args, c.Redacted), Addr: "?:0"}
+	})
+}
+
+// CountWritten counts a write of n bytes to the client. Any goroutine may call it.
+func (s *Session) CountWritten(n int) { s.engine.stats.Traffic.AddWrite(s.id, int64(n)) }
+
+// Stats returns the counters, for what is counted outside of sessions.
+func (e *Engine) Stats() *stats.Stats { return &e.stats }
+
+// Publish shows other sessions the present state of this one. The connection calls
+// it after each batch of commands.
+func (s *Session) Publish(b Buffers) {
+	if s.side.replica != nil {
+		s.side.replica.Heard(s.engine.clock.MonotonicUs())
+	}
+	s.shown.publish(b)
+	s.EnforceClientMemory()
+}
+
+func (v *shown) publish(b Buffers) {
+	s := v.session
+	s.EndCall()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p := &v.public
+	p.db, p.proto = s.work.ctx.DBIndex, s.answers.proto
+	p.queued = -1
+	if s.tx.open {
+		p.queued = len(s.tx.queued)
+	}
+	if s.work.calls.ran != nil {
+		p.lastCommand = s.work.calls.ran
+	}
+	p.lastUs = s.work.calls.endUs()
+	v.countBuffers(p, b, s.tx.bytes())
+	if !s.work.shared {
+		s.work.calls.flush()
+	}
+	if v.blocked.Load() == nil { // otherwise the session that serves it uses ctx
+		s.work.ctx.Reset() // an idle client keeps no large reply
+	}
+}
+
+// Count adds the commands that have run to the statistics. It is the part of
+// Publish that sessions need which no other session sees.
+func (s *Session) Count() { s.work.calls.flush() }

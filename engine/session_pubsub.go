@@ -5,20 +5,11 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// An inbox is the messages that have come for a session.
-type inbox struct {
-	session    *Session
-	subscriber pubsub.Subscriber
-	subscribed bool   // to any channel or pattern
-	waiting    []byte // encoded messages to send before the reply of the call under way
-}
-
 // Subscriber is for package pubsub.
 func (s *Session) Subscriber() *pubsub.Subscriber { return &s.inbox.subscriber }
 
-// AcquireBroker is for package pubsub. It acquires the broker's lock until the
-// command under way ends, and publishes the events of what that has changed so
-// far.
+// AcquireBroker is for package pubsub. It acquires the broker's lock until the command under way ends, and
+// publishes the events of what that has changed so far.
 func (s *Session) AcquireBroker() *pubsub.Broker {
 	b := &s.engine.broker
 	b.Acquire(&s.inbox.subscriber)
@@ -38,8 +29,7 @@ func (s *Session) BeforePublish(db int, args [][]byte) {
 	}
 }
 
-// SubscriptionsChanged is for package pubsub. It shows other sessions what the
-// session has subscribed to.
+// SubscriptionsChanged is for package pubsub. It shows other sessions what the session has subscribed to.
 func (s *Session) SubscriptionsChanged() {
 	s.inbox.subscribed = s.inbox.subscriber.Mail.Subscribed()
 	s.shown.edit(func(p *public) { p.topics = s.inbox.subscriber.Counts() })
@@ -54,13 +44,6 @@ func (x *inbox) unsubscribe() {
 	}
 }
 
-// notify publishes the events of what the command under way has changed so far.
-func (r *recorder) notify() {
-	if r.on && pubsub.HasEvents(&r.group, r.notified) {
-		r.session.AcquireBroker()
-	}
-}
-
 // Subscribed reports whether the session has subscriptions.
 func (s *Session) Subscribed() bool { return s.inbox.subscribed }
 
@@ -71,10 +54,9 @@ func (s *Session) Deliver(b []byte) (out []byte, lost int) {
 	return s.inbox.subscriber.Mail.Drain(b, s.answers.proto), s.inbox.subscriber.Mail.Overflow()
 }
 
-// collect drains the mailbox, so that its messages are sent before the reply of
-// the command under way. With the command's shards locked, that is exactly
-// where they were published before the command ran, as far as its keys can
-// tell.
+// collect drains the mailbox, so that its messages are sent before the reply of the command under way. With
+// the command's shards locked, that is exactly where they were published before the command ran, as far as
+// its keys can tell.
 func (x *inbox) collect() {
 	if mail := &x.subscriber.Mail; mail.Stale(x.session.answers.proto) {
 		x.waiting = mail.Drain(x.waiting, x.session.answers.proto)

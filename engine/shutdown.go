@@ -1,16 +1,12 @@
 package engine
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/engine/cluster"
 	"github.com/zlimit/zlimit/engine/durable"
+	"github.com/zlimit/zlimit/engine/pause"
 	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
@@ -34,31 +30,6 @@ func (e *Engine) shutdownCommand() commands.Command {
 	}
 }
 
-// A shutdown is one under way: from SHUTDOWN or a signal until the process ends or goes on after all.
-type shutdown struct {
-	save, nosave, now, force bool
-
-	// deadlineUs is until when replicas are waited for, on Clock.MonotonicUs.
-	deadlineUs int64
-	over       chan struct{} // closed when the server goes on
-}
-
-// A life is one run of an engine, and its end.
-type life struct {
-	runID   string // 40 hexadecimal digits, different for each engine
-	startUs int64
-	refusal error // of the configuration, see Open
-	node    *cluster.Self
-	always  condition   // what holds for every command
-	ending  atomic.Bool // End was called
-
-	server atomic.Pointer[func() int] // see SetPort; nil: none
-
-	mu      sync.Mutex
-	current *shutdown // protected by mu, as is final; nil: none
-	final   bool      // it cannot be aborted any more
-}
-
 // SetPort sets the function that returns the TCP port of the server over the engine, for INFO, CLUSTER and
 // masters. A later server's replaces it.
 func (e *Engine) SetPort(port func() int) { e.life.server.Store(&port) }
@@ -69,12 +40,6 @@ func (e *Engine) port() int {
 		return (*port)()
 	}
 	return 0
-}
-
-func newRunID() string {
-	var b [20]byte
-	_, _ = rand.Read(b[:]) // it cannot fail
-	return hex.EncodeToString(b[:])
 }
 
 // ErrShutdownAborted is returned by PrepareShutdown after SHUTDOWN ABORT.
@@ -155,28 +120,10 @@ func (e *Engine) beginShutdown(d *shutdown) *shutdown {
 	d.now = d.now || timeoutMs == 0 || e.repl.master.Behind() == 0
 	d.deadlineUs = e.clock.MonotonicUs() + timeoutMs*1000
 	if !d.now {
-		e.pause.begin(pausedForShutdown, pausePeriod{pauseWrites, unlimited})
+		e.pause.Begin(pause.ForShutdown, pause.Period{Kind: pause.Writes, UntilUs: pause.Unlimited})
 	}
 	n.current = d
 	return d
-}
-
-// abortable returns the shutdown that can be aborted, or nil.
-func (n *life) abortable() *shutdown {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.final {
-		return nil
-	}
-	return n.current
-}
-
-// conclude reports whether d is still under way. Then it cannot be aborted any more.
-func (n *life) conclude(d *shutdown) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.final = n.current == d
-	return n.final
 }
 
 // cancelShutdown lets the server go on. It reports whether d was under way.
@@ -188,9 +135,17 @@ func (e *Engine) cancelShutdown(d *shutdown) bool {
 		return false
 	}
 	n.current = nil
-	e.pause.end(pausedForShutdown)
+	e.pause.End(pause.ForShutdown)
 	close(d.over)
 	return true
+}
+
+// End cancels loading and DEBUG SLEEP, and makes scripts fail that are past busy-reply-threshold or reach it.
+// From then on the engine is not Ready. Call it before closing the sessions.
+func (e *Engine) End() {
+	e.life.ending.Store(true)
+	e.storage.CancelLoad()
+	e.scripts.StopAll()
 }
 
 // shutdownInMs returns for how long a shutdown may wait for replicas yet, or -1 if there is none.

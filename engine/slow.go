@@ -7,11 +7,9 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/latency"
 	"github.com/zlimit/zlimit/engine/slowlog"
-	"github.com/zlimit/zlimit/resp"
 )
 
-// slow is what SLOWLOG and LATENCY show, and from which duration on. See
-// docs/adr/0036-slow-calls.md.
+// slow is what SLOWLOG and LATENCY show, and from which duration on. See docs/adr/0036-slow-calls.md.
 type slow struct {
 	clock       *clock.Clock
 	attentionUs atomic.Int64 // the lesser of logUs and the events' threshold: shorter calls don't matter
@@ -65,33 +63,6 @@ func (w *slow) sampleGC() {
 	w.collections = collections
 }
 
-// LATENCY HISTOGRAM [command [command ...]]
-//
-// Of a container the subcommands are shown. Names that are no commands are ignored.
-func (e *Engine) latencyHistogram(c *commands.Ctx) resp.Value {
-	caller(c).Count()
-	var out []resp.Value
-	add := func(cmd *commands.Command) {
-		if h := latency.Histogram(&e.stats, cmd); cmd.Own() == cmd && h.Kind() == resp.KindMap {
-			out = append(out, resp.Bulk(cmd.FullName()), h)
-		}
-	}
-	if len(c.Args) == 2 {
-		e.table.Each(add)
-	}
-	for _, name := range c.Args[2:] {
-		cmd := e.table.Find(name)
-		if cmd == nil {
-			continue
-		}
-		add(cmd)
-		for i := range cmd.Subs {
-			add(&cmd.Subs[i])
-		}
-	}
-	return resp.Map(out...)
-}
-
 // eventOf returns the name of the event of slow calls of a command.
 func eventOf(cmd *commands.Command) string {
 	if cmd.Is(commands.Fast) {
@@ -119,98 +90,9 @@ func (w *slow) logCall(us int64, entry func() slowlog.Entry) {
 	w.log.Add(made)
 }
 
-// measures reports whether to time each call of a command that no other reading of the
-// clock bounds: in a script, whose own duration is known, or by the program that runs the
-// engine.
+// measures reports whether to time each call of a command that no other reading of the clock bounds: in a
+// script, whose own duration is known, or by the program that runs the engine.
 func (w *slow) measures(cmd *commands.Command) bool {
 	attentionUs := w.attentionUs.Load()
 	return attentionUs < exactBelowUs || attentionUs != never && !cmd.Is(commands.Fast)
-}
-
-// scriptCallTime adds the duration of a call that a script has made. As in Redis its
-// client has no address.
-func (e *Engine) scriptCallTime(c *commands.Ctx, us int64, sampled bool) {
-	if sampled {
-		e.stats.Latency(c.Cmd).Add(us)
-	}
-	if us < e.slow.attentionUs.Load() {
-		return
-	}
-	e.slow.call(c.Cmd, us, func() slowlog.Entry {
-		return slowlog.Entry{Args: slowlog.Args(c.Args, c.Redacted), Addr: "?:0"}
-	})
-}
-
-// slowEntry returns an entry about a call of the session. Any goroutine may call it.
-func (v *shown) slowEntry(args []string) slowlog.Entry {
-	return slowlog.Entry{Args: args, Addr: v.session.peer.Addr, Name: v.view().name}
-}
-
-// A blockedCall is a call that waits. It is logged when it was served, with the time that
-// it ran before and after the wait, as in Redis; the connection's buffers may have other
-// arguments then. A call that times out is not logged.
-type blockedCall struct {
-	args    []string // as SLOWLOG shows them; nil: it is not logged
-	timed   bool     // it is of the sample that is timed
-	startUs int64    // on Clock.MonotonicUs
-	ranUs   int64    // before the wait, and after it when it has ended
-}
-
-// suspend ends the call under way, which waits now. It returns nil if nobody is
-// interested in its duration.
-func (m *calls) suspend(args [][]byte) *blockedCall {
-	s := m.session
-	e := s.engine
-	slow := e.slow.attentionUs.Load() != never
-	if !slow && !m.last.timed {
-		return nil
-	}
-	us := e.clock.MonotonicUs() - m.last.startUs
-	call := &blockedCall{timed: m.last.timed, startUs: m.last.startUs, ranUs: us}
-	if slow {
-		e.slow.event(eventOf(s.work.ctx.Cmd), us)
-		call.args = slowlog.Args(args, s.work.ctx.Redacted)
-	}
-	return call
-}
-
-// measured runs the rest of a blocked session's call. The session does nothing meanwhile.
-func (b *Blocked) measured(serve func() resp.Value) resp.Value {
-	if b.call == nil {
-		return serve()
-	}
-	e := b.session.engine
-	startUs := e.clock.MonotonicUs()
-	reply := serve()
-	b.ranAgain(e.clock.MonotonicUs() - startUs)
-	return reply
-}
-
-// ranAgain adds what it took to serve the wait, which the caller has claimed.
-func (b *Blocked) ranAgain(us int64) {
-	if b.call == nil {
-		return
-	}
-	b.session.engine.slow.event(latency.Unblocking, us)
-	b.call.ranUs += us
-	b.log(b.call.ranUs)
-}
-
-// logRun logs a call that is computed beside its session, such as SAVE, when that has
-// ended.
-func (b *Blocked) logRun() {
-	if b.call == nil {
-		return
-	}
-	us := b.session.engine.clock.MonotonicUs() - b.call.startUs
-	b.session.engine.slow.event(eventOf(b.cmd), us)
-	b.call.ranUs = us
-	b.log(us)
-}
-
-func (b *Blocked) log(us int64) {
-	if b.call.args == nil || b.cmd.Is(commands.SkipSlowlog) {
-		return
-	}
-	b.session.engine.slow.logCall(us, func() slowlog.Entry { return b.session.shown.slowEntry(b.call.args) })
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/policy"
-	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
 
@@ -78,11 +77,10 @@ func (e *Engine) CheckConfig() []error {
 	return errs
 }
 
-// Open prepares for Load; until that has returned, sessions answer LOADING. If
-// the directives ask for files, Open locks the directory: one engine at a time
-// may write to it. Open fails if there is no directory but the directives ask for
-// one, and if rename-command or what goes with cluster-enabled is wrong. An engine without a directory need
-// not be opened.
+// Open prepares for Load; until that has returned, sessions answer LOADING. If the directives ask for files,
+// Open locks the directory: one engine at a time may write to it. Open fails if there is no directory but the
+// directives ask for one, and if rename-command or what goes with cluster-enabled is wrong. An engine without
+// a directory need not be opened.
 func (e *Engine) Open() error {
 	if e.life.refusal != nil {
 		return e.life.refusal
@@ -93,9 +91,8 @@ func (e *Engine) Open() error {
 	return e.life.node.Open(e.options.Disk)
 }
 
-// Load reads the directory's files and begins to record changes. Call it once,
-// after Open; sessions may exist already. It calls begun, once, when it finds
-// something that takes time to read.
+// Load reads the directory's files and begins to record changes. Call it once, after Open; sessions may exist
+// already. It calls begun, once, when it finds something that takes time to read.
 func (e *Engine) Load(begun func()) error {
 	e.startFollowing()
 	if err := e.storage.Load(begun); err != nil {
@@ -126,10 +123,9 @@ func (e *Engine) checkDatabases() error {
 	return nil
 }
 
-// WaitDurable blocks, under appendfsync always, until every write that the
-// session's replies depend on is on disk. If it returns an error, replies that
-// have not been sent must not be. It returns nil to a session that has written
-// nothing which is not on disk, even while the log fails: reading goes on.
+// WaitDurable blocks, under appendfsync always, until every write that the session's replies depend on is on
+// disk. If it returns an error, replies that have not been sent must not be. It returns nil to a session that
+// has written nothing which is not on disk, even while the log fails: reading goes on.
 func (s *Session) WaitDurable() error {
 	return s.engine.storage.WaitDurable(s.wrote.log, s.ending.canceler)
 }
@@ -155,36 +151,11 @@ func (s *Session) Cancel(c durable.Canceler) { s.ending.canceler, s.ending.cance
 // its Canceler ended the wait for the disk.
 func (s *Session) Canceled() bool { return s.ending.canceled }
 
-// InExec reports whether the command under way is one of EXEC's. It is for package
-// durable.
+// InExec reports whether the command under way is one of EXEC's. It is for package durable.
 func (s *Session) InExec() bool { return s.inbox.subscriber.InExec }
 
-// Written returns where the session's own writes end in the log. It is for package
-// durable.
+// Written returns where the session's own writes end in the log. It is for package durable.
 func (s *Session) Written() durable.Position { return s.wrote.log }
-
-// refuseWithoutDisk refuses what writes while changes cannot be kept.
-func refuseWithoutDisk(s *Session, cmd *commands.Command, args [][]byte) resp.Value {
-	if !cmd.Is(commands.NeedsDisk) && !s.tx.anyRuns(cmd, args, (*commands.Command).Writes) {
-		return resp.None
-	}
-	text := s.engine.storage.Misconf()
-	if text == "" { // since Failing was asked
-		text = durable.MisconfRecovered
-	}
-	return resp.Error(text)
-}
-
-// preserveFor leaves a snapshot the keys that serving a waiter is about to change.
-func (e *Engine) preserveFor(w *commands.Wait, db *store.DB, key []byte) {
-	if e.store.Snapshot() == nil {
-		return
-	}
-	db.Preserve(key)
-	if w.Target != nil {
-		db.Preserve(w.Target)
-	}
-}
 
 // Errors of cluster-enabled.
 var (

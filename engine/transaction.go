@@ -4,88 +4,15 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
-	"github.com/zlimit/zlimit/upstream/call"
 )
 
-// A transaction is what a session has watched, and has queued since MULTI.
-type transaction struct {
-	session  *Session
-	watch    *store.Watch
-	upstream call.Watch
-	open     bool
-	broken   bool // a command was refused while queueing: EXEC fails
-	commandQueue
-}
-
-// end closes the transaction. The queued commands can be read until another is
-// queued.
+// end closes the transaction. The queued commands can be read until another is queued.
 func (t *transaction) end() {
 	t.open, t.broken = false, false
 	t.reset()
 }
 
-// A commandQueue is copies of commands. Arguments are kept in blocks that never move: a
-// slice that grows by copying would leave the earlier copies to the commands that were
-// queued before. Small blocks are reused.
-type commandQueue struct {
-	queued []queuedCommand
-	args   [][]byte // the last block of arguments
-	text   []byte   // the last block of their bytes
-	held   int      // bytes of all blocks
-}
-
-type queuedCommand struct {
-	cmd  *commands.Command
-	args [][]byte
-}
-
-// Sizes of the first and of large blocks. A command that needs more gets one of its
-// own.
-const (
-	minTextBlock, maxTextBlock = 512, 64 << 10
-	minArgsBlock, maxArgsBlock = 16, 2 << 10
-)
-
-// add appends a copy of a command.
-func (t *commandQueue) add(cmd *commands.Command, args [][]byte) {
-	size := 0
-	for _, a := range args {
-		size += len(a)
-	}
-	if cap(t.text)-len(t.text) < size {
-		t.text = make([]byte, 0, max(size, min(max(2*cap(t.text), minTextBlock), maxTextBlock)))
-		t.held += cap(t.text)
-	}
-	if cap(t.args)-len(t.args) < len(args) {
-		t.args = make([][]byte, 0, max(len(args), min(max(2*cap(t.args), minArgsBlock), maxArgsBlock)))
-		t.held += cap(t.args) * queuedArgBytes
-	}
-	first := len(t.args)
-	for _, a := range args {
-		at := len(t.text)
-		t.text = append(t.text, a...)
-		t.args = append(t.args, t.text[at:len(t.text):len(t.text)])
-	}
-	t.queued = append(t.queued, queuedCommand{cmd, t.args[first:len(t.args):len(t.args)]})
-}
-
-// bytes returns the memory of the queue, with what it keeps for later.
-func (t *commandQueue) bytes() int { return cap(t.queued)*queuedBytes + t.held }
-
-// reset empties the queue. The commands can be read until another is added. The buffers
-// of a large queue are freed.
-func (t *commandQueue) reset() {
-	const maxIdleText, maxIdleArgs = 16 << 10, 512
-	last := cap(t.text) + cap(t.args)*queuedArgBytes
-	if cap(t.text) > maxIdleText || cap(t.args) > maxIdleArgs || cap(t.queued) > maxIdleArgs {
-		*t = commandQueue{}
-		return
-	}
-	*t = commandQueue{queued: t.queued[:0], args: t.args[:0], text: t.text[:0], held: last}
-}
-
-// anyRuns reports whether fn is true of a command or, if it is EXEC, of one of
-// those that it runs.
+// anyRuns reports whether fn is true of a command or, if it is EXEC, of one of those that it runs.
 func (t *transaction) anyRuns(
 	cmd *commands.Command, args [][]byte, fn func(*commands.Command, [][]byte) bool,
 ) bool {
@@ -141,9 +68,8 @@ var transactionGroup = []commands.Command{
 	},
 }
 
-// shards returns the shards that EXEC, DISCARD, WATCH and UNWATCH need
-// beside those of their arguments: those of the watched keys and of the queued
-// commands.
+// shards returns the shards that EXEC, DISCARD, WATCH and UNWATCH need beside those of their arguments: those
+// of the watched keys and of the queued commands.
 func (t *transaction) shards() store.ShardSet {
 	set := t.watch.Shards()
 	for i := range t.queued {

@@ -6,26 +6,9 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/upstream/call"
 )
-
-// An Upstream is an engine beyond this process that has the keys. All that surrounds a call stays
-// here: users, the queue of MULTI, CLIENT, CONFIG, statistics. See docs/adr/0044-over-a-cluster.md.
-//
-// Its methods may be called concurrently.
-type Upstream interface {
-	// Run runs calls and sets their replies, in the protocol of each. Several are of PlaceSlot or are
-	// transactions; those of one key run in order. A subscription has its topics confirmed, for a bounded
-	// time, and a call of PlaceEither may be left without a reply: the engine then runs it.
-	Run(calls []*call.Call)
-	// Await runs a call that may block. It returns soon after over is closed.
-	Await(c *call.Call, over <-chan struct{})
-	// Subscribe says that a topic has its first subscriber here, or no subscriber any more. It does not
-	// block.
-	Subscribe(kind call.Kind, topic string, subscribed bool)
-	// Status returns the lines of INFO's section.
-	Status() []call.Fact
-}
 
 // Bounds of the calls that a session collects before it sends them.
 const (
@@ -42,65 +25,6 @@ type forwarding struct {
 	bytes  int
 	bound  *call.Bound  // of the calls; nil: none
 	before *resp.Blocks // to send before inbox.waiting, if there are long replies; nil: none
-}
-
-func (f *forwarding) run(cmd *commands.Command, args [][]byte) resp.Value {
-	s := f.session
-	place := cmd.PlaceOf(args)
-	if s.engine.observers.monitored.Load() {
-		f.show(place, cmd, args)
-	}
-	if place == commands.PlaceSlot {
-		f.collect(cmd, args, nil)
-		if s.peer.Forwards && len(f.calls) < maxForwarded && f.bytes < maxForwardedBytes {
-			s.work.req.deferred = true
-			return resp.None
-		}
-		return f.runNow()
-	}
-	if len(f.calls) > 0 {
-		f.sendBefore()
-	}
-	switch place {
-	case commands.PlaceRefused:
-		return errNotForwarded(cmd)
-	case commands.PlaceAlone:
-		return f.reply(f.call(f.newCall(cmd, args)))
-	case commands.PlaceEither:
-		if c := f.call(f.newCall(cmd, args)); c.Reply != nil {
-			return f.reply(c)
-		}
-	case commands.PlaceWaits:
-		return f.await(cmd, args)
-	case commands.PlaceSubscribes:
-		reply := f.execute(cmd, args)
-		f.call(f.newCall(cmd, args))
-		return reply
-	case commands.PlaceTransaction:
-		if cmd.Is(commands.RunsQueue) {
-			return f.exec(cmd, args)
-		}
-		if len(cmd.Keys) > 0 {
-			return f.watch(cmd, args)
-		}
-	}
-	return f.execute(cmd, args)
-}
-
-// show shows the monitors a command that runs upstream.
-func (f *forwarding) show(place commands.Place, cmd *commands.Command, args [][]byte) {
-	s := f.session
-	switch place {
-	case commands.PlaceSlot, commands.PlaceAlone, commands.PlaceWaits:
-	default:
-		return
-	}
-	if cmd.Is(commands.SkipMonitor) {
-		return
-	}
-	s.seen.beginTrace(true)
-	s.seen.trace.Called(&s.work.ctx, args)
-	s.seen.showTrace()
 }
 
 // newCall returns a call that is run at once.
@@ -384,4 +308,15 @@ func (f *forwarding) forget(c *call.Call) {
 	s := f.session
 	del, _ := s.engine.table.Resolve([][]byte{[]byte("del"), nil})
 	f.execute(del, append([][]byte{[]byte("del")}, c.Cmd.AppendKeys(nil, c.Args)...))
+}
+
+// selectedBy returns the database that a command selects, or -1 if it selects none.
+func selectedBy(q *call.Queued) int {
+	if !q.Cmd.Selects {
+		return -1
+	}
+	if n, ok := store.ParseInt(q.Args[1]); ok && n >= 0 && n < store.Databases {
+		return int(n)
+	}
+	return -1
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
-	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
@@ -89,17 +88,6 @@ func lastSelected(queue []call.Queued) int {
 	return -1
 }
 
-// selectedBy returns the database that a command selects, or -1 if it selects none.
-func selectedBy(q *call.Queued) int {
-	if !q.Cmd.Selects {
-		return -1
-	}
-	if n, ok := store.ParseInt(q.Args[1]); ok && n >= 0 && n < store.Databases {
-		return int(n)
-	}
-	return -1
-}
-
 func (f *forwarding) refuseQueued(cmd *commands.Command, args [][]byte) resp.Value {
 	if cmd.PlaceOf(args) == commands.PlaceRefused {
 		return errNotForwarded(cmd)
@@ -143,11 +131,7 @@ func (f *forwarding) placeQueue() (forwarded bool, refusal resp.Value) {
 // await runs a command that may block.
 func (f *forwarding) await(cmd *commands.Command, args [][]byte) resp.Value {
 	s := f.session
-	copied := make([][]byte, len(args))
-	for i, a := range args {
-		copied[i] = slices.Clone(a)
-	}
-	c := f.newCall(cmd, copied)
+	c := f.newCall(cmd, cloneArgs(args))
 	timedOut := resp.NullArray
 	if len(cmd.Keys) > 1 { // one element is moved, as by BLMOVE
 		timedOut = resp.Null
@@ -184,4 +168,63 @@ func (e *Engine) Deliver(kind call.Kind, topic, channel, payload string) {
 		call.Channel: pubsub.Channels, call.Pattern: pubsub.Patterns, call.ShardChannel: pubsub.ShardChannels,
 	}
 	e.broker.Deliver(kinds[kind], topic, channel, payload)
+}
+
+func (f *forwarding) run(cmd *commands.Command, args [][]byte) resp.Value {
+	s := f.session
+	place := cmd.PlaceOf(args)
+	if s.engine.observers.monitored.Load() {
+		f.show(place, cmd, args)
+	}
+	if place == commands.PlaceSlot {
+		f.collect(cmd, args, nil)
+		if s.peer.Forwards && len(f.calls) < maxForwarded && f.bytes < maxForwardedBytes {
+			s.work.req.deferred = true
+			return resp.None
+		}
+		return f.runNow()
+	}
+	if len(f.calls) > 0 {
+		f.sendBefore()
+	}
+	switch place {
+	case commands.PlaceRefused:
+		return errNotForwarded(cmd)
+	case commands.PlaceAlone:
+		return f.reply(f.call(f.newCall(cmd, args)))
+	case commands.PlaceEither:
+		if c := f.call(f.newCall(cmd, args)); c.Reply != nil {
+			return f.reply(c)
+		}
+	case commands.PlaceWaits:
+		return f.await(cmd, args)
+	case commands.PlaceSubscribes:
+		reply := f.execute(cmd, args)
+		f.call(f.newCall(cmd, args))
+		return reply
+	case commands.PlaceTransaction:
+		if cmd.Is(commands.RunsQueue) {
+			return f.exec(cmd, args)
+		}
+		if len(cmd.Keys) > 0 {
+			return f.watch(cmd, args)
+		}
+	}
+	return f.execute(cmd, args)
+}
+
+// show shows the monitors a command that runs upstream.
+func (f *forwarding) show(place commands.Place, cmd *commands.Command, args [][]byte) {
+	s := f.session
+	switch place {
+	case commands.PlaceSlot, commands.PlaceAlone, commands.PlaceWaits:
+	default:
+		return
+	}
+	if cmd.Is(commands.SkipMonitor) {
+		return
+	}
+	s.seen.beginTrace(true)
+	s.seen.trace.Called(&s.work.ctx, args)
+	s.seen.showTrace()
 }

@@ -7,35 +7,10 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/zlimit/zlimit/commands"
-	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 )
-
-// A roomWait is the part of a Blocked that waits for room in its keys. See docs/adr/0054-waiting.md.
-//
-// Whoever holds the shards of its keys may call its command again. It leaves the queues of its keys under
-// these shards; who ends the wait without them, such as a client that hangs up, claims it and calls left.
-type roomWait struct {
-	args [][]byte
-	over atomic.Bool // CLIENT UNBLOCK has ended its time
-
-	// The fields up to mu belong to the holder of the shards. The session may go on meanwhile, if something
-	// else has ended the wait: so its command has a context of its own.
-	ctx     commands.Ctx
-	env     commands.Env
-	ranUs   int64
-	claimed bool // by its own call
-
-	// Protected by waits.mu:
-	dueMs int64 // when to look at it again
-	seq   int64 // order of arrival
-	at    int   // its index in the heap; notWaiting: it has left
-}
-
-const notWaiting = -1
 
 // noInstant is when something happens that never does.
 const noInstant = math.MaxInt64
@@ -142,7 +117,7 @@ func (w *waits) setTimer(atMs int64) {
 		w.stop = nil
 	}
 	nowUs := clock.NowUs()
-	if after == nil || atMs == noInstant || w.engine.pause.on() || clock.Frozen() && atMs > nowUs/1000 {
+	if after == nil || atMs == noInstant || w.engine.pause.On() || clock.Frozen() && atMs > nowUs/1000 {
 		return
 	}
 	w.timerMs = atMs
@@ -228,7 +203,7 @@ func (w *waits) run() {
 	if e.store.HasChanged() && e.store.ChangeWaiters() > 0 {
 		k.serveApart(store.AllShards)
 	}
-	for !e.pause.on() {
+	for !e.pause.On() {
 		b, shards := w.first(e.clock.NowUs() / 1000)
 		if b == nil || !k.serveApart(shards) {
 			return
@@ -261,141 +236,6 @@ func (w *waits) take(shards store.ShardSet, nowMs int64) (due []*Blocked) {
 	}
 	w.refresh()
 	return due
-}
-
-// serveApart serves the calls of some shards beside any command. It reports whether it could.
-func (k keyspace) serveApart(shards store.ShardSet) bool {
-	s := k.session
-	e := s.engine
-	s.work.req = request{}
-	shards, busy := e.locks.lock(s, shards)
-	if busy != nil {
-		return false
-	}
-	defer s.work.calls.flush()
-	defer k.end(shards)
-	if e.locks.torn.has(shards) {
-		return false
-	}
-	if wanted := e.recording.wanted(); wanted != 0 {
-		s.work.rec.begin(shards, wanted)
-	}
-	k.begin()
-	k.serveDue(shards)
-	k.serve(shards)
-	s.work.rec.notify()
-	s.work.rec.invalidate()
-	return true
-}
-
-// serveDue serves the calls that are due before the command under way runs: they came before it.
-func (k keyspace) serveDue(shards store.ShardSet) {
-	s := k.session
-	w, c := &s.engine.locks.waits, &s.work.ctx
-	if w.firstMs.Load() > c.NowMs || s.engine.pause.on() {
-		return
-	}
-	due := w.take(shards, c.NowMs)
-	for _, b := range due {
-		k.look(b)
-		k.serve(shards)
-	}
-	if len(due) > 0 {
-		s.work.rec.commitSoFar()
-	}
-}
-
-// serveRoom looks at the first call that waits for room in a key, which has changed.
-func (k keyspace) serveRoom(key store.ReadyKey) {
-	for w := range k.session.engine.store.Waiters(key) {
-		k.look(w.Owner.(*Blocked))
-		return
-	}
-}
-
-// look calls a command again if it may have come to its turn, and says when to look next.
-func (k keyspace) look(b *Blocked) {
-	s := k.session
-	e, nowMs := s.engine, s.work.ctx.NowMs
-	w, room := &e.locks.waits, b.wait.Room
-	if b.room.over.Load() {
-		room.UntilMs = min(room.UntilMs, nowMs)
-	}
-	switch {
-	case b.waiter.Claimed():
-		w.leave(b)
-	case e.pause.on():
-		w.lookAt(b, 0)
-	case e.store.IsFirst(&b.waiter) || room.IsOver(nowMs):
-		k.callAgain(b)
-	default:
-		w.lookAt(b, room.UntilMs)
-	}
-}
-
-// callAgain calls the handler of a call that waits.
-func (k keyspace) callAgain(b *Blocked) {
-	s, r := k.session, b.room
-	e, c, own := s.engine, &s.work.ctx, &b.room.ctx
-	r.env.Limits = s.work.env.Limits
-	own.Settings, own.NowMs, own.NowUs = c.Settings, c.NowMs, c.NowUs
-	own.Store, own.DB = c.Store, e.store.DB(own.DBIndex)
-	own.Outcome = commands.Outcome{Waiting: b.wait}
-	own.Reset()
-	own.Call(b.cmd, r.args)
-	for _, key := range b.wait.Keys {
-		e.preserveFor(b.wait, own.DB, key)
-	}
-	k.recordFor(own)
-	reply, panicked := b.again()
-	s.work.rec.invalidateServed(b.session, store.ReadyKey{DB: own.DBIndex, Key: string(b.wait.Keys[0])})
-	r.env.Record(nil)
-	own.Waiting = nil
-	switch {
-	case reply.Kind() == resp.KindNone && !b.waiter.Claimed():
-		e.locks.waits.lookAt(b, e.locks.waits.nextLook(b))
-	case r.claimed || reply.IsError() && b.waiter.Claim():
-		b.reply, b.last = reply, panicked
-		b.ranAgain(r.ranUs)
-		e.locks.waits.leave(b)
-		s.work.req.served = append(s.work.req.served, b)
-	default: // it was ended meanwhile
-		e.locks.waits.leave(b)
-	}
-}
-
-// again runs the handler. A panic ends the client only.
-func (b *Blocked) again() (reply resp.Value, panicked bool) {
-	s, own := b.session, &b.room.ctx
-	defer func() {
-		if p := recover(); p != nil {
-			logPanic(s, p)
-			reply, panicked = errPanicked, true
-		}
-	}()
-	if b.call == nil {
-		return b.cmd.Handler(own), false
-	}
-	startUs := s.engine.clock.MonotonicUs()
-	reply = b.cmd.Handler(own)
-	b.room.ranUs += s.engine.clock.MonotonicUs() - startUs
-	return reply, false
-}
-
-// waitBytes is what a call that waits takes, without the bytes of its arguments.
-const waitBytes = int(unsafe.Sizeof(Blocked{}) + unsafe.Sizeof(roomWait{}) + unsafe.Sizeof(commands.Wait{}) +
-	unsafe.Sizeof(commands.RoomWait{}) + unsafe.Sizeof(Work{}))
-
-// bytes returns what the wait takes in memory.
-func (b *Blocked) bytes() (n int64) {
-	if b == nil || b.room == nil {
-		return 0
-	}
-	n = int64(waitBytes)
-	for _, arg := range b.room.args {
-		n += 3 * int64(len(arg)+int(unsafe.Sizeof(arg))) // arguments, names of the Wait, names of the queues
-	}
-	return n
 }
 
 // A waitHeap has the calls that wait: the one that is due first, then the one that came first.

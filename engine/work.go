@@ -8,6 +8,7 @@ import (
 	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/policy"
 	"github.com/zlimit/zlimit/store"
+	"github.com/zlimit/zlimit/store/effects"
 )
 
 // A Work is what a session needs while it runs commands, and does not need between them: the context of the
@@ -53,28 +54,46 @@ type request struct {
 	awaited   *future        // see Await
 }
 
-// NewWork returns a Work for sessions that share it. Its Count must be called before the replies of their
-// calls are sent.
-func (e *Engine) NewWork() *Work {
-	w := e.newWork()
-	w.shared = true
-	return w
+// calls is what a session counts and measures of its calls, until the statistics have it.
+type calls struct {
+	work      *Work
+	session   *Session          // that has the work, or had it last
+	stats     *stats.Stats      // where they are counted
+	id        int64             // of the work: what is counted is spread by it
+	ran       *commands.Command // the last one of this session; nil: none
+	run       stats.Run         // calls of one command in a row
+	last      lastCall
+	random    uint32          // state of the generator that picks which calls are timed
+	limits    rl.Session      // of the rate limit commands
+	prefixes  *stats.Prefixes // those by which limits counts; nil: none
+	reads     int64           // from the client
+	readBytes int64
+	longArgs  int // see TakeLongArgs
+	// measured is set while a decision that the upstream has not made is made here: its duration is that of
+	// the batch.
+	measured bool
 }
 
-// newWork returns a Work for a single session.
-func (e *Engine) newWork() *Work {
-	w := &Work{engine: e}
-	w.calls.work, w.rec.work = w, w
-	w.calls.stats = &e.stats
-	id := e.sessions.works.Add(1)
-	w.calls.id, w.calls.random = id, uint32(id)
-	w.calls.limits.Sampler = rl.NewTopSampler(&e.stats.Top, id)
-	w.ctx.Store, w.ctx.Env = e.store, &w.env
-	w.env.Limits = &w.calls.limits
-	w.steps = store.Yielder{Every: keysPerStep, Yield: func() { w.calls.session.yield() }}
-	w.read = w.rec.read
-	w.invalid = e.recording.tracking.Invalidations()
-	return w
+// A lastCall is the call under way or the last one.
+type lastCall struct {
+	startUs int64 // on Clock.MonotonicUs; waits are added
+	// cmd is nil unless the call is open: it has run, and its end was not read. args are
+	// then its arguments, which the connection keeps.
+	cmd  *commands.Command
+	args [][]byte
+
+	endedUs  int64 // when EndCall was called, on the server's clock; 0: not since the last Publish
+	nestedUs int64 // when the next command of EXEC began
+	timed    bool  // of a call that waits: it is of the sample that is timed
+}
+
+// A recorder records what the commands of a session change, as far as something wants it.
+type recorder struct {
+	work     *Work
+	session  *Session      // that has the work, or had it last
+	group    effects.Group // what the call under way changes, if it is on
+	on       bool          // the call is recorded
+	notified int           // how many of its changes were published as events
 }
 
 // Count adds what was counted to the statistics.
@@ -84,48 +103,6 @@ func (w *Work) Count() { w.calls.flush() }
 func (w *Work) CountRead(n int) {
 	w.calls.readBytes += int64(n)
 	w.calls.reads++
-}
-
-// Serve makes a session run its commands with w, until Release. It reports false if the session has a Work:
-// its own, or one that Release has left to it.
-func (w *Work) Serve(s *Session) bool {
-	if s.work != nil {
-		return false
-	}
-	w.serve(s)
-	return true
-}
-
-// serve makes w the session's.
-func (w *Work) serve(s *Session) {
-	s.work = w
-	w.rec.session, w.calls.session = s, s
-	w.calls.ran = nil
-	c, env := &w.ctx, &w.env
-	c.DBIndex = s.db
-	c.Out = commands.Output{Encodes: s.peer.Streams, OutputBounds: s.answers.bounds}
-	w.invalid.MadeBy(&s.tracking)
-	env.Caller = s
-	env.Guard = s.who.guardOf()
-	env.Unwatch()
-	if s.tracking.ReadsKeys() {
-		env.AfterReads(w.read)
-	}
-}
-
-// Release returns the session's Work for others. It is nil if the session has none, or needs it: while it is
-// blocked, who serves it runs the rest of its command.
-func (s *Session) Release() *Work {
-	w := s.work
-	if w == nil {
-		return nil
-	}
-	if s.shown.blocked.Load() != nil {
-		w.calls.flush()
-		return nil
-	}
-	s.db, s.work = w.ctx.DBIndex, nil
-	return w
 }
 
 // begins notes the row of a call that is to be counted.
@@ -154,8 +131,7 @@ func (m *calls) flush() {
 	m.flushPrefixes() // after the totals, see stats.DecisionsByPrefix
 }
 
-// adopt makes settings those of the session. What was counted by prefix belongs to
-// the earlier ones.
+// adopt makes settings those of the session. What was counted by prefix belongs to the earlier ones.
 func (m *calls) adopt(settings *commands.Settings) {
 	m.flushPrefixes()
 	m.work.ctx.Settings = settings

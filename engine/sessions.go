@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/zlimit/zlimit/resp"
 )
 
 // A registry has the sessions that exist, by id, and what they take in memory.
@@ -81,7 +83,7 @@ func (r *registry) all() []*Session {
 	for _, s := range r.byID {
 		out = append(out, s)
 	}
-	sortByID(out)
+	slices.SortFunc(out, func(a, b *Session) int { return cmp.Compare(a.id, b.id) })
 	return out
 }
 
@@ -92,48 +94,13 @@ const minClientLimit = 128 << 10
 // clientLimit returns the bytes that the directive maxmemory-clients allows, 0 for
 // no limit. A negative value is a percentage of maxmemory.
 func clientLimit(directive, maxmemory int64) int64 {
-	if directive < 0 {
-		directive = int64(float64(maxmemory) * float64(-directive) / 100)
-		if maxmemory == 0 {
-			return 0
-		}
-	} else if directive == 0 {
+	if directive == 0 || directive < 0 && maxmemory == 0 {
 		return 0
 	}
+	if directive < 0 {
+		directive = int64(float64(maxmemory) * float64(-directive) / 100)
+	}
 	return max(directive, minClientLimit)
-}
-
-// Sizes of the queue of MULTI.
-const (
-	queuedBytes    = int(unsafe.Sizeof(queuedCommand{}))
-	queuedArgBytes = int(unsafe.Sizeof([]byte{}))
-)
-
-// countNames counts what the names take that the session watches, has subscribed to, tracks as prefixes, or
-// waits for room in. It is called when they have changed: one command may name any number.
-func (v *shown) countNames() {
-	s := v.session
-	bytes := s.tx.watch.Bytes() + s.inbox.subscriber.Bytes() + s.tracking.Mode().Bytes() +
-		v.blocked.Load().bytes()
-	v.edit(func(p *public) {
-		s.engine.sessions.buffers.Add(bytes - p.nameBytes)
-		p.nameBytes = bytes
-	})
-}
-
-// bytes returns what a session counts for under maxmemory-clients: tot-mem of
-// CLIENT LIST.
-func (v *shown) bytes(p *public) int64 {
-	s := v.session
-	return sessionBytes + int64(p.buffers.Memory) + int64(p.multiBytes) + p.nameBytes +
-		v.output.Load() + s.inbox.subscriber.Mail.Size()
-}
-
-// CountOutput adds to the bytes of replies that wait until the client reads. Any
-// goroutine may call it.
-func (s *Session) CountOutput(change int) {
-	s.shown.output.Add(int64(change))
-	s.engine.sessions.buffers.Add(int64(change))
 }
 
 // EnforceClientMemory evicts clients, perhaps this one, if all together exceed
@@ -174,8 +141,50 @@ func (r *registry) evict() {
 	}
 }
 
-// evict closes a session, whose bytes no longer count. It reports whether the
-// session was still there.
+var sessionBytes = int64(unsafe.Sizeof(Session{}))
+
+// Sessions returns how many sessions there are.
+func (e *Engine) Sessions() int { return e.sessions.len() }
+
+// kill closes the sessions that match: its own after the reply is sent, the others
+// at once, however long their connections take to end.
+func (x *ending) kill(match func(o *Session) bool) int {
+	s := x.session
+	killed, patient := 0, !s.inbox.subscriber.InExec // in EXEC shards are locked
+	for _, o := range s.engine.sessions.all() {
+		if !match(o) {
+			continue
+		}
+		patient = patient && s.order.letRun(o)
+		switch {
+		case o == s:
+			x.closing = true
+		case o.peer.Kill == nil || !s.engine.sessions.remove(o):
+			continue // it cannot be killed, or has been
+		default:
+			o.ending.die()
+		}
+		killed++
+	}
+	return killed
+}
+
+// die ends a session that was just removed from the registry, from another session's goroutine. It receives
+// no more messages and no elements that are pushed from now on, and runs no more commands.
+func (x *ending) die() {
+	s := x.session
+	x.dead.Store(true)
+	s.peer.Kill()
+	s.engine.observers.remove(s)
+	if p := s.shown.view(); p.subscribed() {
+		s.engine.broker.Killed(&s.inbox.subscriber)
+	}
+	if b := s.shown.blocked.Load(); b != nil {
+		b.unblock(resp.None)
+	}
+}
+
+// evict closes a session, whose bytes no longer count. It reports whether the session was still there.
 func (x *ending) evict(bytes int64) bool {
 	s := x.session
 	all := &s.engine.sessions
