@@ -76,12 +76,9 @@ func pythonPreparation(name, dir string) preparation {
 	}
 }
 
-// maven returns the step that runs Maven, in a JVM that ends before what the optimizing compiler would do
-// pays.
+// maven returns the step that runs Maven.
 func maven(goals ...string) []string {
-	return append([]string{
-		"env", "MAVEN_OPTS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "mvn", "-q", "-B",
-	}, goals...)
+	return append([]string{"env", "MAVEN_OPTS=" + strings.Join(javaOptions, " "), "mvn", "-q", "-B"}, goals...)
 }
 
 // nodePreparation installs a folder's lock file in the folder. The presence of pkg

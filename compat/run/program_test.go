@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBatch has one process run three invocations, the second of which fails in each way that a process has.
+func TestBatch(t *testing.T) {
+	const begin = `#!/bin/sh
+read -r line; echo "client lib 1"; echo "1 allowed"; echo end; echo "exit 0"
+read -r line; echo "client lib 1"; `
+	const second = `echo "2 denied"; echo end; echo "exit 0"; `
+	const third = `
+[ "$1" = --batch ] || exit 1
+read -r line; echo "client lib 1"; echo "flow $line" >&2; echo "3 allowed"; echo end; echo "exit 0"
+`
+	for _, c := range []struct {
+		name, script string
+		want         [3]string // parts of the errors
+	}{
+		{"all run", begin + second + third, [3]string{}},
+		{"one fails", begin + `echo "exit 1"` + third, [3]string{"", "exit status 1", ""}},
+		{"one dies", begin + `echo why >&2; exit 3`, [3]string{"", "why", "ended before"}},
+		{"one breaks off", begin + `echo "exit 0"` + third, [3]string{"", "no hits", ""}},
+		{"output after the last", begin + second + third + "echo more", [3]string{"", "", "more"}},
+		{"an exit code after the last", begin + second + third + "exit 7", [3]string{"", "", "exit status 7"}},
+		{"words are passed on", begin + second + third + `[ "$line" = "--port	3" ] || exit 1`, [3]string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "program")
+			if err := os.WriteFile(path, []byte(c.script), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			alive := func() error { return nil }
+			outs := runBatch(t.Context(), []string{path}, []invocation{
+				{"x", []string{"--port", "1"}, alive}, {"x", []string{"--port", "2"}, alive},
+				{"x", []string{"--port", "3"}, alive},
+			})
+			for i, out := range outs {
+				err := out.err
+				if s, ok := out.transcript.section("x"); err == nil && (!ok || !s.complete || len(s.hits) != 1) {
+					err = errors.New("no hits")
+				}
+				switch {
+				case c.want[i] == "" && err != nil:
+					t.Errorf("invocation %d: %v", i+1, err)
+				case c.want[i] != "" && (err == nil || !strings.Contains(err.Error(), c.want[i])):
+					t.Errorf("invocation %d: got %v, want %s", i+1, err, c.want[i])
+				}
+			}
+		})
+	}
+}
