@@ -65,7 +65,7 @@ func (c client) library(name string, algorithms ...string) client {
 func libraryPreparations(root string) []preparation {
 	at := func(path string) string { return filepath.Join(root, path) }
 	return []preparation{
-		pythonPreparation("libraries-python", at("compat/libraries/python")),
+		pythonPreparation(root, "libraries-python", "compat/libraries/python"),
 		nodePreparation("libraries-node", at("compat/libraries/node"), "rate-limiter-flexible"),
 		{
 			name: "libraries-go", dir: at("compat/libraries/go"),
