@@ -14,6 +14,7 @@ import (
 
 // An invocation is one command line of a client's program.
 type invocation struct {
+	port int // of the server
 	flow string
 	args []string
 	lost func() error // reports whether the server has exited
@@ -28,11 +29,12 @@ func invocationOn(port int, lost func() error, c client, flow string, more ...st
 	args := []string{
 		"--host", "127.0.0.1", "--port", strconv.Itoa(port), "--flow", flow, "--key", "compat:" + c.name,
 	}
-	return invocation{flow, slices.Concat(args, c.args, more), lost}
+	return invocation{port, flow, slices.Concat(args, c.args, more), lost}
 }
 
-// runClient runs each invocation of a program to its end: concurrently, each in a process of its own, or all in one
-// process, one after the other, if the program can do that, since most of its time is that of starting.
+// runClient runs each invocation of a program to its end: each in a process of its own, servers side by side, or all
+// in one process if the program can do that, since most of its time is that of starting. Those on one server run one
+// after the other: they share keys.
 func runClient(ctx context.Context, root string, c client, calls []invocation) []outcome {
 	outs := make([]outcome, len(calls))
 	words, err := c.command(root)
@@ -47,11 +49,18 @@ func runClient(ctx context.Context, root string, c client, calls []invocation) [
 	if c.batch {
 		return runBatch(ctx, words, calls)
 	}
-	var wait sync.WaitGroup
+	byServer := map[int][]int{}
 	for i, call := range calls {
+		byServer[call.port] = append(byServer[call.port], i)
+	}
+	var wait sync.WaitGroup
+	for _, members := range byServer {
 		wait.Go(func() {
-			stdout, err := stdoutOf(exec.CommandContext(ctx, words[0], slices.Concat(words[1:], call.args)...))
-			outs[i] = call.outcome(stdout, err)
+			for _, i := range members {
+				cmd := exec.CommandContext(ctx, words[0], slices.Concat(words[1:], calls[i].args)...)
+				stdout, err := stdoutOf(cmd)
+				outs[i] = calls[i].outcome(stdout, err)
+			}
 		})
 	}
 	wait.Wait()
@@ -81,6 +90,9 @@ func runBatch(ctx context.Context, words []string, calls []invocation) []outcome
 	return outs
 }
 
+// errBrokenOff is the error of an invocation whose program ended before it did.
+var errBrokenOff = errors.New("the program ended before this invocation did")
+
 // splitBatch splits what a process printed of n invocations, each of which ends with its exit code.
 func splitBatch(stdout string, n int) (parts []string, errs []error) {
 	parts, errs = make([]string, n), make([]error, n)
@@ -100,7 +112,7 @@ func splitBatch(stdout string, n int) (parts []string, errs []error) {
 		}
 	}
 	for ; i < n; i++ {
-		errs[i] = errors.Join(errs[i], errors.New("the program ended before this invocation did"))
+		errs[i] = errors.Join(errs[i], errBrokenOff)
 	}
 	return parts, errs
 }

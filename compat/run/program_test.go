@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -37,8 +38,8 @@ read -r line; echo "client lib 1"; echo "flow $line" >&2; echo "3 allowed"; echo
 			}
 			alive := func() error { return nil }
 			outs := runBatch(t.Context(), []string{path}, []invocation{
-				{"x", []string{"--port", "1"}, alive}, {"x", []string{"--port", "2"}, alive},
-				{"x", []string{"--port", "3"}, alive},
+				{1, "x", []string{"--port", "1"}, alive}, {2, "x", []string{"--port", "2"}, alive},
+				{3, "x", []string{"--port", "3"}, alive},
 			})
 			for i, out := range outs {
 				err := out.err
@@ -53,5 +54,49 @@ read -r line; echo "client lib 1"; echo "flow $line" >&2; echo "3 allowed"; echo
 				}
 			}
 		})
+	}
+}
+
+// TestAccess checks that a client is only refused if its program has said so.
+func TestAccess(t *testing.T) {
+	served := outcome{transcript: read(t, "client lib 1\nflow x\n1 allowed\nend\n")}
+	for want, o := range map[string]outcome{
+		"served":                     served,
+		"refused":                    {err: errors.New("exit status 1")},
+		"neither served nor refused": {err: errors.Join(errBrokenOff, errors.New("signal: killed"))},
+	} {
+		if got := access(o); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := access(outcome{}); got != "neither served nor refused" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestOneAfterTheOther runs a program four times on two servers. It fails if another run on its server is under way.
+func TestOneAfterTheOther(t *testing.T) {
+	dir := t.TempDir()
+	const script = `#!/bin/sh
+cd "$(dirname "$0")" && mkdir "$1" || exit 1
+echo "client lib 1"; echo "1 allowed"; ls /proc >/dev/null; echo end
+rmdir "$1"
+`
+	if err := os.WriteFile(filepath.Join(dir, "program"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var calls []invocation
+	for i, port := range []int{1, 2, 1, 2, 1, 1} {
+		folder := strconv.Itoa(port)
+		if i == 5 {
+			folder = "nowhere/1"
+		}
+		calls = append(calls, invocation{port, "x", []string{folder}, func() error { return nil }})
+	}
+	outs := runClient(t.Context(), dir, client{command: fixed("program")}, calls)
+	for i, out := range outs {
+		if failed := out.err != nil; failed != (i == 5) {
+			t.Errorf("run %d: %v", i, out.err)
+		}
 	}
 }

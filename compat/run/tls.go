@@ -111,7 +111,7 @@ func access(o outcome) string {
 			return "served"
 		}
 	}
-	if o.err == nil {
+	if o.err == nil || errors.Is(o.err, errBrokenOff) {
 		return "neither served nor refused"
 	}
 	return "refused"
