@@ -58,14 +58,16 @@ func allClients() []client {
 		},
 	}
 	spring := client{
-		name: "spring", group: "java", preparation: "java", command: jar("compat/java/spring/target"), batch: true,
+		name: "spring", group: "java", preparation: "java", batch: true,
+		command: jar("compat/java/spring/target"),
 		expected: []string{
 			"template-unique", "template-constant", "script-millis", "aspect-http", "multi-as-written",
 			"multi-session", "rolling",
 		},
 	}
 	jedis := client{
-		name: "jedis", group: "java", preparation: "java", command: jar("compat/java/jedis/target"), batch: true,
+		name: "jedis", group: "java", preparation: "java", batch: true,
+		command: jar("compat/java/jedis/target"),
 		expected: []string{
 			"pipeline-multi", "pipeline-collision", "pipeline-lua", "script-seconds",
 			"hash-tag",

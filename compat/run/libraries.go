@@ -120,7 +120,9 @@ func (r *rig) runLibraries(
 			errs <- r.withHeld(ctx, func(ours, theirs *held) {
 				for _, i := range members {
 					c := clients[i]
-					rows[i] = r.runBoth(c, said, func() (outcome, outcome) { return runHeld(ctx, root, c, ours, theirs) })
+					rows[i] = r.runBoth(c, said, func() (outcome, outcome) {
+						return runHeld(ctx, root, c, ours, theirs)
+					})
 					rows[i] = append(rows[i], r.diagnose(ours, c, rows[i][0].client)...)
 				}
 			})
@@ -183,7 +185,8 @@ func runHeld(ctx context.Context, root string, c client, ours, theirs *held) (a,
 		return outcome{err: err}, outcome{err: err}
 	}
 	outs := runClient(ctx, root, c, []invocation{
-		ours.invocation(c, "all", "--clock", ours.clock), theirs.invocation(c, "all", "--clock", theirs.clock),
+		ours.invocation(c, "all", "--clock", ours.clock),
+		theirs.invocation(c, "all", "--clock", theirs.clock),
 	})
 	return outs[0], outs[1]
 }

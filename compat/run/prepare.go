@@ -75,7 +75,7 @@ func pipPreparation(root string) *preparation {
 	return &p
 }
 
-// pythonPreparation installs requirements.txt, which lists all that is needed, of a folder of the root there.
+// pythonPreparation installs a folder's requirements.txt, which lists all that is needed, in the folder.
 func pythonPreparation(root, name, folder string) preparation {
 	dir := filepath.Join(root, folder)
 	pip := pipPreparation(root)
@@ -96,7 +96,8 @@ func pythonPreparation(root, name, folder string) preparation {
 
 // maven returns the step that runs Maven.
 func maven(goals ...string) []string {
-	return append([]string{"env", "MAVEN_OPTS=" + strings.Join(javaOptions, " "), "mvn", "-q", "-B"}, goals...)
+	options := "MAVEN_OPTS=" + strings.Join(javaOptions, " ")
+	return append([]string{"env", options, "mvn", "-q", "-B"}, goals...)
 }
 
 // nodePreparation installs a folder's lock file in the folder. The presence of pkg

@@ -60,7 +60,8 @@ func TestPreparation(t *testing.T) {
 	}
 }
 
-// TestSharedPreparation checks that what several preparations need first runs once, and that its failure is theirs.
+// TestSharedPreparation checks that what several preparations need first runs once, and that its failure
+// is theirs.
 func TestSharedPreparation(t *testing.T) {
 	dir := t.TempDir()
 	input := filepath.Join(dir, "input")

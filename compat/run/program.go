@@ -32,9 +32,9 @@ func invocationOn(port int, lost func() error, c client, flow string, more ...st
 	return invocation{port, flow, slices.Concat(args, c.args, more), lost}
 }
 
-// runClient runs each invocation of a program to its end: each in a process of its own, servers side by side, or all
-// in one process if the program can do that, since most of its time is that of starting. Those on one server run one
-// after the other: they share keys.
+// runClient runs each invocation of a program to its end: each in a process of its own, servers side by side,
+// or all in one process if the program can do that, since most of its time is that of starting. Those on one
+// server run one after the other: they share keys.
 func runClient(ctx context.Context, root string, c client, calls []invocation) []outcome {
 	outs := make([]outcome, len(calls))
 	words, err := c.command(root)
@@ -101,7 +101,7 @@ func splitBatch(stdout string, n int) (parts []string, errs []error) {
 		code, ends := strings.CutPrefix(strings.TrimSpace(line), "exit ")
 		switch at := min(i, n-1); {
 		case i >= n:
-			errs[at] = errors.Join(errs[at], fmt.Errorf("output after the last of %d invocations: %q", n, line))
+			errs[at] = errors.Join(errs[at], fmt.Errorf("output after the last of %d runs: %q", n, line))
 		case !ends:
 			parts[at] += line
 		default:

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestBatch has one process run three invocations, the second of which fails in each way that a process has.
+// TestBatch has one process run three invocations, and one fail in each way that a process has.
 func TestBatch(t *testing.T) {
 	const begin = `#!/bin/sh
 read -r line; echo "client lib 1"; echo "1 allowed"; echo end; echo "exit 0"
@@ -28,7 +28,7 @@ read -r line; echo "client lib 1"; echo "flow $line" >&2; echo "3 allowed"; echo
 		{"one dies", begin + `echo why >&2; exit 3`, [3]string{"", "why", "ended before"}},
 		{"one breaks off", begin + `echo "exit 0"` + third, [3]string{"", "no hits", ""}},
 		{"output after the last", begin + second + third + "echo more", [3]string{"", "", "more"}},
-		{"an exit code after the last", begin + second + third + "exit 7", [3]string{"", "", "exit status 7"}},
+		{"it fails after the last", begin + second + third + "exit 7", [3]string{"", "", "exit status 7"}},
 		{"words are passed on", begin + second + third + `[ "$line" = "--port	3" ] || exit 1`, [3]string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -38,12 +38,14 @@ read -r line; echo "client lib 1"; echo "flow $line" >&2; echo "3 allowed"; echo
 			}
 			alive := func() error { return nil }
 			outs := runBatch(t.Context(), []string{path}, []invocation{
-				{1, "x", []string{"--port", "1"}, alive}, {2, "x", []string{"--port", "2"}, alive},
+				{1, "x", []string{"--port", "1"}, alive},
+				{2, "x", []string{"--port", "2"}, alive},
 				{3, "x", []string{"--port", "3"}, alive},
 			})
 			for i, out := range outs {
 				err := out.err
-				if s, ok := out.transcript.section("x"); err == nil && (!ok || !s.complete || len(s.hits) != 1) {
+				s, ok := out.transcript.section("x")
+				if err == nil && (!ok || !s.complete || len(s.hits) != 1) {
 					err = errors.New("no hits")
 				}
 				switch {
@@ -74,7 +76,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestOneAfterTheOther runs a program four times on two servers. It fails if another run on its server is under way.
+// TestOneAfterTheOther runs a program on two servers. It fails if another run on its server is under way.
 func TestOneAfterTheOther(t *testing.T) {
 	dir := t.TempDir()
 	const script = `#!/bin/sh

@@ -91,8 +91,8 @@ func linkAll(from, to, except string) error {
 	return nil
 }
 
-// javaOptions are those of JVMs that end before what the optimizing compiler and the verifier of bytecode would
-// do pays.
+// javaOptions are those of JVMs that end before what the optimizing compiler and the verifier of bytecode
+// would do pays.
 const javaOptions = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions " +
 	"-XX:-BytecodeVerificationRemote"
 
