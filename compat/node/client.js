@@ -13,8 +13,9 @@ const { defaults } = require('./instants')
 
 const flows = { ...documents, ...clusterFlows }
 
-function commandLine() {
+function commandLine(args) {
   const { values } = parseArgs({
+    args,
     options: {
       host: { type: 'string', default: '127.0.0.1' },
       port: { type: 'string' },
@@ -74,8 +75,8 @@ function connectIoredis(args) {
   return cluster
 }
 
-async function main() {
-  const args = commandLine()
+async function once(words) {
+  const args = commandLine(words)
   const other = args.library === 'redis'
   const redis = other ? await require('./node-redis').connect(args, scripts) : connectIoredis(args)
   // What failed reaches main's caller with the command that failed; without a listener ioredis logs it once more.
@@ -99,6 +100,22 @@ async function main() {
   }
 }
 
+// Runs the command lines read, whose words are separated by tabs, each with a client of its own.
+async function batch() {
+  for (const line of fs.readFileSync(0, 'utf8').trimEnd().split('\n')) {
+    let code = 0
+    try {
+      await once(line.split('\t'))
+    } catch (error) {
+      console.error(error)
+      code = 1
+    }
+    console.log(`exit ${code}`)
+  }
+}
+
+const words = process.argv.slice(2)
+const main = () => (words.length === 1 && words[0] === '--batch' ? batch() : once(words))
 main().catch((error) => {
   console.error(error)
   process.exitCode = 1

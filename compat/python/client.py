@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import traceback
 from pathlib import Path
 
 import redis
@@ -11,7 +12,7 @@ from flows import FLOWS
 from instants import DEFAULTS
 
 
-def arguments():
+def arguments(words):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
@@ -23,7 +24,7 @@ def arguments():
     parser.add_argument("--user", help="logs in as this user")
     parser.add_argument("--password")
     parser.add_argument("--cluster", choices=("yes", "no"), default="no")
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 def tls(folder):
@@ -43,8 +44,8 @@ def run(client, name, key, instants):
     print("end")
 
 
-def main():
-    args = arguments()
+def once(words):
+    args = arguments(words)
     connect = redis.RedisCluster if args.cluster == "yes" else redis.Redis
     client = connect(
         host=args.host,
@@ -69,6 +70,22 @@ def main():
     else:
         run(client, args.flow, args.key, given or DEFAULTS.get(args.flow))
     client.close()
+
+
+def batch():
+    """Runs the command lines read, whose words are separated by tabs, each with a client of its own."""
+    for line in sys.stdin:
+        code = 0
+        try:
+            once(line.rstrip("\n").split("\t"))
+        except (Exception, SystemExit):
+            traceback.print_exc()
+            code = 1
+        print("exit", code, flush=True)
+
+
+def main():
+    batch() if sys.argv[1:] == ["--batch"] else once(sys.argv[1:])
 
 
 if __name__ == "__main__":

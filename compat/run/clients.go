@@ -18,6 +18,7 @@ type client struct {
 	expected    []string // flows required in its output
 	command     func(root string) ([]string, error)
 	args        []string
+	batch       bool     // its program takes --batch
 	announced   bool     // in a cluster: only uses a node that announces its address
 	findings    []string // what RL.DOCTOR says of it
 }
@@ -43,7 +44,7 @@ var plainFlows = []string{
 
 func allClients() []client {
 	python := client{
-		name: "python", preparation: "python", expected: plainFlows,
+		name: "python", preparation: "python", expected: plainFlows, batch: true,
 		command: fixed("compat/python/.venv/bin/python", "compat/python/client.py"),
 	}
 	golang := client{
@@ -51,20 +52,22 @@ func allClients() []client {
 		command: fixed("compat/.bin/client-go"),
 	}
 	node := client{
-		name: "node", preparation: "node", expected: plainFlows,
+		name: "node", preparation: "node", expected: plainFlows, batch: true,
 		command: func(root string) ([]string, error) {
 			return []string{"node", filepath.Join(root, "compat/node/client.js")}, nil
 		},
 	}
 	spring := client{
-		name: "spring", group: "java", preparation: "java", command: jar("compat/java/spring/target"),
+		name: "spring", group: "java", preparation: "java", batch: true,
+		command: jar("compat/java/spring/target"),
 		expected: []string{
 			"template-unique", "template-constant", "script-millis", "aspect-http", "multi-as-written",
 			"multi-session", "rolling",
 		},
 	}
 	jedis := client{
-		name: "jedis", group: "java", preparation: "java", command: jar("compat/java/jedis/target"),
+		name: "jedis", group: "java", preparation: "java", batch: true,
+		command: jar("compat/java/jedis/target"),
 		expected: []string{
 			"pipeline-multi", "pipeline-collision", "pipeline-lua", "script-seconds",
 			"hash-tag",
@@ -135,6 +138,13 @@ func fixed(paths ...string) func(string) ([]string, error) {
 	}
 }
 
+// javaOptions are those of programs that end before what the optimizing compiler and the verifier of bytecode
+// would do pays: the verifier takes a third of the time in which Spring starts.
+var javaOptions = []string{
+	"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+UnlockDiagnosticVMOptions",
+	"-XX:-BytecodeVerificationRemote",
+}
+
 // jar returns the command of the one executable archive in a Maven target folder.
 func jar(folder string) func(string) ([]string, error) {
 	return func(root string) ([]string, error) {
@@ -146,7 +156,7 @@ func jar(folder string) func(string) ([]string, error) {
 		if len(archives) != 1 {
 			return nil, fmt.Errorf("want one jar with a Main-Class in %s, found %d", folder, len(archives))
 		}
-		return []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", archives[0]}, nil
+		return slices.Concat([]string{"java"}, javaOptions, []string{"-jar", archives[0]}), nil
 	}
 }
 

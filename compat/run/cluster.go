@@ -23,28 +23,15 @@ var limitHits = []string{
 	"7 allowed remaining=0",
 }
 
-// runLimits runs limitFlow on our server.
-func (r *rig) runLimits(ctx context.Context, root string, clients []client) []row {
-	var rows []row
+// limitRow compares what a client printed of limitFlow on our server with limitHits.
+func limitRow(c client, ours outcome) row {
 	want := outcome{transcript: transcript{sections: []section{{flow: limitFlow, complete: true}}}}
 	for _, line := range limitHits {
 		h, err := parseHit(line)
 		want.err = errors.Join(want.err, err)
 		want.transcript.sections[0].hits = append(want.transcript.sections[0].hits, h)
 	}
-	for i, c := range clients {
-		if r.prepared[c.preparation] != nil { // it has failed already
-			continue
-		}
-		ours := outcome{err: announce(r.ours.plain.port, c.announced)}
-		if ours.err == nil {
-			// A key of its own: ids are remembered.
-			ours = runClient(ctx, root, c, r.ours.plain.port, r.ours.plain.lost, limitFlow,
-				"--key", fmt.Sprintf("compat:%d", i))
-		}
-		rows = append(rows, flowRow(limitFlow, c.label(ours.transcript.client), ours, want))
-	}
-	return rows
+	return flowRow(limitFlow, c.label(ours.transcript.client), ours, want)
 }
 
 // announce has the node at a port tell clients its address, or, as by default, none: they then use the one

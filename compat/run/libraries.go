@@ -65,7 +65,7 @@ func (c client) library(name string, algorithms ...string) client {
 func libraryPreparations(root string) []preparation {
 	at := func(path string) string { return filepath.Join(root, path) }
 	return []preparation{
-		pythonPreparation("libraries-python", at("compat/libraries/python")),
+		pythonPreparation(root, "libraries-python", "compat/libraries/python"),
 		nodePreparation("libraries-node", at("compat/libraries/node"), "rate-limiter-flexible"),
 		{
 			name: "libraries-go", dir: at("compat/libraries/go"),
@@ -120,9 +120,9 @@ func (r *rig) runLibraries(
 			errs <- r.withHeld(ctx, func(ours, theirs *held) {
 				for _, i := range members {
 					c := clients[i]
-					rows[i] = r.runBoth(c, said,
-						func() outcome { return ours.run(ctx, root, c) },
-						func() outcome { return theirs.run(ctx, root, c) })
+					rows[i] = r.runBoth(c, said, func() (outcome, outcome) {
+						return runHeld(ctx, root, c, ours, theirs)
+					})
 					rows[i] = append(rows[i], r.diagnose(ours, c, rows[i][0].client)...)
 				}
 			})
@@ -179,11 +179,16 @@ func (r *rig) withHeld(ctx context.Context, f func(ours, theirs *held)) error {
 	return errors.Join(err, ours.stop(), theirs.stop())
 }
 
-func (h *held) run(ctx context.Context, root string, c client) outcome {
-	if err := h.align(); err != nil {
-		return outcome{err: err}
+// runHeld runs a library on both servers concurrently, each from the next whole hour of its clock.
+func runHeld(ctx context.Context, root string, c client, ours, theirs *held) (a, b outcome) {
+	if err := errors.Join(ours.align(), theirs.align()); err != nil {
+		return outcome{err: err}, outcome{err: err}
 	}
-	return runClient(ctx, root, c, h.port, h.lost, "all", "--clock", h.clock)
+	outs := runClient(ctx, root, c, []invocation{
+		ours.invocation(c, "all", "--clock", ours.clock),
+		theirs.invocation(c, "all", "--clock", theirs.clock),
+	})
+	return outs[0], outs[1]
 }
 
 // shared is a writer of whole lines for concurrent use.

@@ -121,9 +121,6 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (ok bool, e
 	default:
 		rows = rig.runAll(ctx, root, clients, progress)
 	}
-	if o.cluster && !o.libraries && !isRedis(rig.oursPath) {
-		rows = append(rows, rig.runLimits(ctx, root, clients)...)
-	}
 	err = errors.Join(err, rig.stop())
 	if !o.libraries && !o.tls {
 		sortRows(rows)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A preparation makes a client's program runnable. It is skipped if its inputs have not
@@ -19,7 +20,8 @@ import (
 // for tools with a cache of their own.
 type preparation struct {
 	name    string
-	dir     string // where steps run
+	first   *preparation // runs before, if this one has to; several may have the same; nil for none
+	dir     string       // where steps run
 	inputs  []string
 	outputs []string
 	steps   [][]string
@@ -28,7 +30,7 @@ type preparation struct {
 func preparations(root string) []preparation {
 	at := func(path string) string { return filepath.Join(root, path) }
 	return append(libraryPreparations(root), []preparation{
-		pythonPreparation("python", at("compat/python")),
+		pythonPreparation(root, "python", "compat/python"),
 		{
 			name: "go", dir: at("compat/go"),
 			steps: [][]string{{"go", "build", "-o", at("compat/.bin/client-go"), "."}},
@@ -49,7 +51,7 @@ func sentinelPreparations(root string) []preparation {
 	at := func(path string) string { return filepath.Join(root, path) }
 	java := at("compat/sentinel/clients/java")
 	return []preparation{
-		pythonPreparation("python", at("compat/python")),
+		pythonPreparation(root, "python", "compat/python"),
 		nodePreparation("node", at("compat/node"), "ioredis"),
 		{
 			name: "sentinel-java", dir: java, inputs: []string{java},
@@ -59,29 +61,43 @@ func sentinelPreparations(root string) []preparation {
 	}
 }
 
+// pipPreparation makes the environment whose pip installs into all others: to install pip takes seconds.
+func pipPreparation(root string) *preparation {
+	dir := filepath.Join(root, "compat", ".bin")
+	p := preparation{
+		name: "pip", dir: dir,
+		outputs: []string{filepath.Join(dir, "pip", "bin", "python")},
+		steps:   [][]string{{"python3", "-m", "venv", "--clear", "pip"}},
+	}
+	if python, err := exec.LookPath("python3"); err == nil {
+		p.inputs = []string{python}
+	}
+	return &p
+}
+
 // pythonPreparation installs a folder's requirements.txt, which lists all that is needed, in the folder.
-func pythonPreparation(name, dir string) preparation {
+func pythonPreparation(root, name, folder string) preparation {
+	dir := filepath.Join(root, folder)
+	pip := pipPreparation(root)
 	return preparation{
-		name: name, dir: dir,
+		name: name, dir: dir, first: pip,
 		inputs:  []string{filepath.Join(dir, "requirements.txt")},
 		outputs: []string{filepath.Join(dir, ".venv/bin/python")},
 		steps: [][]string{
-			{"python3", "-m", "venv", "--clear", ".venv"},
+			{"python3", "-m", "venv", "--clear", "--without-pip", ".venv"},
 			{
 				// Modules are compiled when they are imported: most never are.
-				".venv/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check",
-				"--no-compile", "--no-deps", "-r", "requirements.txt",
+				pip.outputs[0], "-m", "pip", "--python", ".venv/bin/python", "install", "-q",
+				"--disable-pip-version-check", "--no-compile", "--no-deps", "-r", "requirements.txt",
 			},
 		},
 	}
 }
 
-// maven returns the step that runs Maven, in a JVM that ends before what the optimizing compiler would do
-// pays.
+// maven returns the step that runs Maven.
 func maven(goals ...string) []string {
-	return append([]string{
-		"env", "MAVEN_OPTS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "mvn", "-q", "-B",
-	}, goals...)
+	options := "MAVEN_OPTS=" + strings.Join(javaOptions, " ")
+	return append([]string{"env", options, "mvn", "-q", "-B"}, goals...)
 }
 
 // nodePreparation installs a folder's lock file in the folder. The presence of pkg
@@ -134,6 +150,11 @@ func (p preparation) run(ctx context.Context, stamps string) (done bool, err err
 			return false, nil
 		}
 	}
+	if p.first != nil {
+		if err := p.first.runShared(ctx, stamps); err != nil {
+			return true, err
+		}
+	}
 	// An interrupted preparation must not pass for the previous one.
 	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
@@ -141,7 +162,7 @@ func (p preparation) run(ctx context.Context, stamps string) (done bool, err err
 	for _, step := range p.steps {
 		cmd := exec.CommandContext(ctx, step[0], step[1:]...)
 		cmd.Dir = p.dir
-		if strings.Contains(step[0], "/") {
+		if strings.Contains(step[0], "/") && !filepath.IsAbs(step[0]) {
 			// exec resolves a relative program against this process' folder, not
 			// against Dir.
 			cmd.Path = filepath.Join(p.dir, step[0])
@@ -154,6 +175,16 @@ func (p preparation) run(ctx context.Context, stamps string) (done bool, err err
 		return true, nil
 	}
 	return true, os.WriteFile(stamp, []byte(digest), 0o644)
+}
+
+// sharing is held while a preparation runs that others share.
+var sharing sync.Mutex
+
+func (p preparation) runShared(ctx context.Context, stamps string) error {
+	sharing.Lock()
+	defer sharing.Unlock()
+	_, err := p.run(ctx, stamps)
+	return err
 }
 
 // digestOf covers names and contents of files and of the sources in folders, without

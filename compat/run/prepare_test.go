@@ -60,6 +60,32 @@ func TestPreparation(t *testing.T) {
 	}
 }
 
+// TestSharedPreparation checks that what several preparations need first runs once, and that its failure
+// is theirs.
+func TestSharedPreparation(t *testing.T) {
+	dir := t.TempDir()
+	input := filepath.Join(dir, "input")
+	if err := os.WriteFile(input, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := &preparation{
+		name: "first", dir: dir, inputs: []string{input}, steps: [][]string{{"sh", "-c", "echo >> count"}},
+	}
+	for _, name := range []string{"one", "two"} {
+		p := preparation{name: name, dir: dir, first: first, steps: [][]string{{"true"}}}
+		if _, err := p.run(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if runs, _ := os.ReadFile(filepath.Join(dir, "count")); len(runs) != 1 {
+		t.Errorf("ran %d times, want once", len(runs))
+	}
+	first.name, first.steps = "other", [][]string{{"false"}}
+	if _, err := (preparation{name: "three", dir: dir, first: first}).run(t.Context(), dir); err == nil {
+		t.Error("a failure of the first is no error")
+	}
+}
+
 func TestPrepareNamed(t *testing.T) {
 	dir := t.TempDir()
 	var all []preparation

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -170,88 +168,70 @@ func (r *rig) stop() error {
 	return errors.Join(append(errs, os.RemoveAll(r.folder))...)
 }
 
-// runAll runs one client at a time, because one flow flushes the server's scripts. The
-// two servers run concurrently.
+// runAll runs one client at a time, because one flow flushes the server's scripts.
 func (r *rig) runAll(ctx context.Context, root string, clients []client, progress io.Writer) []row {
-	var rows []row
-	for _, c := range clients {
-		on := func(s side) func() outcome {
-			return func() outcome {
-				if r.cluster {
-					if err := announce(s.plain.port, c.announced); err != nil {
-						return outcome{err: err}
-					}
-				}
-				return s.run(ctx, root, c)
-			}
+	var rows, limits []row
+	for i, c := range clients {
+		ours, theirs := r.ours.invocations(c), r.theirs.invocations(c)
+		calls := slices.Concat(ours, theirs)
+		asksLimits := r.cluster && !isRedis(r.oursPath)
+		if asksLimits { // with a key of its own: ids are remembered
+			calls = append(calls, r.ours.plain.invocation(c, limitFlow, "--key", fmt.Sprintf("compat:%d", i)))
 		}
-		rows = append(rows, r.runBoth(c, progress, on(r.ours), on(r.theirs))...)
+		var last outcome
+		rows = append(rows, r.runBoth(c, progress, func() (outcome, outcome) {
+			if r.cluster {
+				err := errors.Join(announce(r.ours.plain.port, c.announced),
+					announce(r.theirs.plain.port, c.announced))
+				if err != nil {
+					return outcome{err: err}, outcome{err: err}
+				}
+			}
+			outs := runClient(ctx, root, c, calls)
+			last = outs[len(outs)-1]
+			return asOne(outs[:len(ours)]), asOne(outs[len(ours):][:len(theirs)])
+		})...)
+		if asksLimits && r.prepared[c.preparation] == nil {
+			limits = append(limits, limitRow(c, last))
+		}
 	}
-	return rows
+	return append(rows, limits...)
 }
 
-// runBoth runs a client on both servers concurrently, if it could be installed.
-func (r *rig) runBoth(c client, progress io.Writer, onOurs, onTheirs func() outcome) []row {
+// runBoth runs a client on both servers, if it could be installed.
+func (r *rig) runBoth(c client, progress io.Writer, on func() (ours, theirs outcome)) []row {
 	if err := r.prepared[c.preparation]; err != nil {
 		failed := outcome{err: fmt.Errorf("the client could not be installed: %w", err)}
 		return clientRows(c, failed, failed)
 	}
 	begin := time.Now()
-	var ours, theirs outcome
-	var wait sync.WaitGroup
-	wait.Go(func() { ours = onOurs() })
-	wait.Go(func() { theirs = onTheirs() })
-	wait.Wait()
+	ours, theirs := on()
 	fmt.Fprintf(progress, "%s ran in %.1f s\n", c.label(ours.transcript.client), time.Since(begin).Seconds())
 	return clientRows(c, ours, theirs)
 }
 
-// run runs every flow of a client against one server.
-func (s side) run(ctx context.Context, root string, c client) outcome {
-	all := runClient(ctx, root, c, s.plain.port, s.plain.lost, "all")
-	if s.tagged == s.plain {
-		return all
+// invocations returns those that run every flow of a client against one server, with tagFlow on tagged.
+func (s side) invocations(c client) []invocation {
+	all := []invocation{s.plain.invocation(c, "all")}
+	if s.tagged != s.plain && slices.Contains(c.expected, tagFlow) {
+		all = append(all, s.tagged.invocation(c, tagFlow))
 	}
-	for i, section := range all.transcript.sections {
-		if section.flow == tagFlow {
-			tagged := runClient(ctx, root, c, s.tagged.port, s.tagged.lost, tagFlow)
+	return all
+}
+
+// asOne returns the outcome of a side's invocations as that of one.
+func asOne(outs []outcome) outcome {
+	all := outs[0]
+	for _, tagged := range outs[1:] {
+		i := slices.IndexFunc(all.transcript.sections, func(s section) bool { return s.flow == tagFlow })
+		if i >= 0 {
 			if len(tagged.transcript.sections) == 1 {
 				all.transcript.sections[i] = tagged.transcript.sections[0]
 			} else {
 				all.transcript.sections[i].complete = false
 			}
-			all.err = errors.Join(all.err, tagged.err)
 		}
+		all.err = errors.Join(all.err, tagged.err)
 	}
 	return all
-}
-
-// runClient runs a program to its end. lost reports whether the server exited
-// meanwhile. more is appended to the command line.
-func runClient(ctx context.Context, root string, c client, port int, lost func() error, flow string,
-	more ...string,
-) outcome {
-	words, err := c.command(root)
-	if err != nil {
-		return outcome{err: err}
-	}
-	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
-	defer cancel()
-	words = append(words, "--host", "127.0.0.1", "--port", strconv.Itoa(port), "--flow", flow, "--key",
-		"compat:"+c.name)
-	words = slices.Concat(words, c.args, more)
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	runErr := cmd.Run()
-
-	single := flow
-	if flow == "all" {
-		single = ""
-	}
-	t, readErr := readTranscript(&stdout, single)
-	if runErr != nil {
-		runErr = fmt.Errorf("--flow %s: %w\n%s", flow, runErr, tail(stderr.Bytes(), 30))
-	}
-	return outcome{t, errors.Join(runErr, lost(), readErr)}
 }

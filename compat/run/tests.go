@@ -52,14 +52,14 @@ func testSuites(root string) []suite {
 		},
 		{
 			name: "cluster", dir: at("compat/cluster"), alone: true,
-			preparations: []preparation{pythonPreparation("python", at("compat/python"))},
+			preparations: []preparation{pythonPreparation(root, "python", "compat/python")},
 			// Tests wait for nodes more than they compute.
 			command: []string{"go", "test", "-count=1", "-parallel=3", "-p=1", "./..."},
 		},
 		{
 			name: "programs", dir: at("compat/programs"),
 			preparations: []preparation{
-				pythonPreparation("programs-python", at("compat/programs/python")),
+				pythonPreparation(root, "programs-python", "compat/programs/python"),
 				nodePreparation("programs-node", at("compat/programs/node"), "bull"),
 			},
 			command: []string{"go", "test", "-count=1", "./..."},

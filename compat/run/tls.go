@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 
 	"github.com/zlimit/zlimit/testca"
 )
@@ -78,33 +77,29 @@ func (r *rig) runTLS(ctx context.Context, root string, clients []client, progres
 	rows = append(rows, r.cliRow(ctx, ours, theirs, withCertificate, "served"),
 		r.cliRow(ctx, ours, theirs, withoutCertificate, "refused"))
 	for _, c := range clients {
-		on := func(s *tlsServer, folder, user string) func() outcome {
-			return func() outcome {
-				return runClient(ctx, root, c, s.tlsPort, s.lost, c.expected[0],
-					"--tls", filepath.Join(r.folder, folder), "--user", user, "--password", password)
-			}
+		on := func(s *tlsServer, folder, user string) invocation {
+			return invocationOn(s.tlsPort, s.lost, c, c.expected[0],
+				"--tls", filepath.Join(r.folder, folder), "--user", user, "--password", password)
 		}
-		rows = append(rows, r.runBoth(c, progress,
-			on(ours, withCertificate, limiterUser), on(theirs, withCertificate, limiterUser))...)
-		if r.prepared[c.preparation] != nil {
-			continue
+		var outs []outcome
+		rows = append(rows, r.runBoth(c, progress, func() (outcome, outcome) {
+			outs = runClient(ctx, root, c, []invocation{
+				on(ours, withCertificate, limiterUser), on(theirs, withCertificate, limiterUser),
+				on(ours, withoutCertificate, limiterUser), on(theirs, withoutCertificate, limiterUser),
+				on(ours, withCertificate, otherUser), on(theirs, withCertificate, otherUser),
+			})
+			return outs[0], outs[1]
+		})...)
+		if outs != nil {
+			rows = append(rows, refusedRow(c, "without a certificate", outs[2], outs[3]),
+				refusedRow(c, "that is another tenant", outs[4], outs[5]))
 		}
-		rows = append(rows,
-			refusedRow(c, "without a certificate",
-				on(ours, withoutCertificate, limiterUser), on(theirs, withoutCertificate, limiterUser)),
-			refusedRow(c, "that is another tenant",
-				on(ours, withCertificate, otherUser), on(theirs, withCertificate, otherUser)))
 	}
 	return rows, nil
 }
 
-// refusedRow runs a client that must reach nothing.
-func refusedRow(c client, which string, onOurs, onTheirs func() outcome) row {
-	var ours, theirs outcome
-	var wait sync.WaitGroup
-	wait.Go(func() { ours = onOurs() })
-	wait.Go(func() { theirs = onTheirs() })
-	wait.Wait()
+// refusedRow compares the outcomes of a client that must reach nothing.
+func refusedRow(c client, which string, ours, theirs outcome) row {
 	label := c.label(ours.transcript.client, theirs.transcript.client)
 	return compareAccess("a client "+which, label, access(ours), access(theirs), "refused")
 }
@@ -116,7 +111,7 @@ func access(o outcome) string {
 			return "served"
 		}
 	}
-	if o.err == nil {
+	if o.err == nil || errors.Is(o.err, errBrokenOff) {
 		return "neither served nor refused"
 	}
 	return "refused"

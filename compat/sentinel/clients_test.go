@@ -34,7 +34,10 @@ const (
 var programs = []program{
 	{"python", []string{venv, "clients/client.py"}, venv},
 	{"node", []string{"node", "clients/client.js"}, "../node/node_modules/ioredis/package.json"},
-	{"java", []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", jar}, jar},
+	{"java", []string{
+		"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+UnlockDiagnosticVMOptions",
+		"-XX:-BytecodeVerificationRemote", "-jar", jar,
+	}, jar},
 }
 
 // A line is what a program prints about a call.

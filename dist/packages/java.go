@@ -49,7 +49,10 @@ func buildJava(ctx context.Context, f *frame) error {
 	if err != nil {
 		return err
 	}
-	if err := mvn.run(ctx, project, nil, "-Dmaven.test.skip", "package"); err != nil {
+	err = mvn.run(ctx, project, nil, "-Dmaven.test.skip",
+		"-DadditionalJOption=-J-XX:TieredStopAtLevel=1", // of javadoc's own JVM
+		"package")
+	if err != nil {
 		return err
 	}
 	for suffix, built := range map[string]string{

@@ -77,6 +77,9 @@ func TestArtifactContents(t *testing.T) {
 	}
 }
 
+// testsInJVM has Surefire start the JVMs of tests as Maven's own.
+const testsInJVM = "-DargLine=" + javaOptions
+
 // TestJava installs the artifacts into a fresh local repository and runs the package's tests
 // and examples, in a folder with a difficult name.
 func TestJava(t *testing.T) {
@@ -87,9 +90,9 @@ func TestJava(t *testing.T) {
 	cache := filepath.Join(dir, "cache")
 	env := []string{"XDG_CACHE_HOME=" + cache}
 	require.NoError(t, f.stage("java/examples", filepath.Join(dir, "examples")))
-	require.NoError(t, mvn.run(t.Context(), filepath.Join(dir, "examples"), env, "test"))
+	require.NoError(t, mvn.run(t.Context(), filepath.Join(dir, "examples"), env, testsInJVM, "test"))
 	require.NoError(t, f.stage("java", filepath.Join(dir, "package")))
-	require.NoError(t, mvn.run(t.Context(), filepath.Join(dir, "package"), env, "test",
+	require.NoError(t, mvn.run(t.Context(), filepath.Join(dir, "package"), env, testsInJVM, "test",
 		fmt.Sprintf("-Dzlimit.starts=%d", *servers)))
 
 	// The server is unpacked once for all of them.
@@ -125,7 +128,7 @@ func firstTest(t *testing.T, dir string) {
 func runFirstTest(t *testing.T, mvn *maven, dir string) {
 	t.Helper()
 	env := []string{"XDG_CACHE_HOME=" + filepath.Join(dir, "cache")}
-	require.NoError(t, mvn.run(t.Context(), dir, env, "test"))
+	require.NoError(t, mvn.run(t.Context(), dir, env, testsInJVM, "test"))
 	report, err := os.ReadFile(filepath.Join(dir, "target", "surefire-reports", "example.FirstTest.txt"))
 	require.NoError(t, err)
 	require.Contains(t, string(report), "Tests run: 1, Failures: 0")

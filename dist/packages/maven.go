@@ -91,14 +91,17 @@ func linkAll(from, to, except string) error {
 	return nil
 }
 
-// run runs Maven in a project, with more variables in its environment, in a JVM that ends before what the
-// optimizing compiler would do pays. The error has Maven's output.
+// javaOptions are those of JVMs that end before what the optimizing compiler and the verifier of bytecode
+// would do pays.
+const javaOptions = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions " +
+	"-XX:-BytecodeVerificationRemote"
+
+// run runs Maven in a project, with more variables in its environment. The error has Maven's output.
 func (m *maven) run(ctx context.Context, project string, env []string, args ...string) error {
 	args = append([]string{"-q", "-B", "-ntp", "-s", m.settings, "-Dmaven.repo.local=" + m.local}, args...)
 	cmd := exec.CommandContext(ctx, "mvn", args...)
 	cmd.Dir = project
-	cmd.Env = append(os.Environ(), "ZLIMIT_SERVER=",
-		"MAVEN_OPTS="+os.Getenv("MAVEN_OPTS")+" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+	cmd.Env = append(os.Environ(), "ZLIMIT_SERVER=", "MAVEN_OPTS="+os.Getenv("MAVEN_OPTS")+" "+javaOptions)
 	cmd.Env = append(cmd.Env, env...)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("mvn in %s: %w\n%s", project, err, output)

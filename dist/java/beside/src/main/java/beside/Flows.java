@@ -104,8 +104,9 @@ public final class Flows {
             Side real = new Side(server.port(), server.clock()::set);
             Side mock = new Side(fake.getBindPort(), now -> { });
             for (String jar : List.of(arguments[1], arguments[2])) {
-                Map<String, List<String>> want = flows(jar, real.port);
-                Map<String, List<String>> got = flows(jar, mock.port);
+                List<Map<String, List<String>>> both = flows(jar, real.port, mock.port);
+                Map<String, List<String>> want = both.get(0);
+                Map<String, List<String>> got = both.get(1);
                 for (String flow : want.keySet()) {
                     same += compare(out, "flow " + flow, want.get(flow), got.getOrDefault(flow, List.of()));
                 }
@@ -159,26 +160,38 @@ public final class Flows {
     }
 
     private static Process program(List<String> arguments, ProcessBuilder.Redirect errors) throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                ProcessHandle.current().info().command().orElseThrow(), "-XX:TieredStopAtLevel=1", "-jar"));
+        List<String> command = new ArrayList<>(List.of(ProcessHandle.current().info().command().orElseThrow(),
+                "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+UnlockDiagnosticVMOptions",
+                "-XX:-BytecodeVerificationRemote", "-jar"));
         command.addAll(arguments);
         return new ProcessBuilder(command).redirectError(errors).start();
     }
 
-    private static Map<String, List<String>> flows(String jar, int port) throws IOException {
-        Process process = program(List.of(jar, "--host", "127.0.0.1", "--port", Integer.toString(port), "--flow", "all",
-                "--key", "check"), ProcessBuilder.Redirect.INHERIT);
+    /** The lines of each flow on each server, of one process that runs them all. */
+    private static List<Map<String, List<String>>> flows(String jar, int... ports) throws IOException {
+        Process process = program(List.of(jar, "--batch"), ProcessBuilder.Redirect.INHERIT);
+        try (PrintStream lines = new PrintStream(process.getOutputStream(), true, StandardCharsets.UTF_8)) {
+            for (int port : ports) {
+                lines.println(String.join("\t", "--host", "127.0.0.1", "--port", Integer.toString(port),
+                        "--flow", "all", "--key", "check"));
+            }
+        }
+        List<Map<String, List<String>>> servers = new ArrayList<>();
         Map<String, List<String>> lines = new LinkedHashMap<>();
         List<String> flow = new ArrayList<>(); // of the line that names the client
         for (String line : process.inputReader().lines().toList()) {
             if (line.startsWith("flow ")) {
                 flow = new ArrayList<>();
                 lines.put(line.substring(5), flow);
+            } else if (line.startsWith("exit ")) {
+                servers.add(lines);
+                lines = new LinkedHashMap<>();
+                flow = new ArrayList<>();
             } else if (!line.equals("end")) {
                 flow.add(TTL.matcher(line).replaceAll("ttl=some"));
             }
         }
-        return lines;
+        return servers;
     }
 
     /** Returns the lines of a library's program, and why it failed. */

@@ -1,6 +1,8 @@
 package zlimit.compat.runner;
 
+import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Scanner;
 import java.util.stream.Stream;
 
 /**
@@ -34,8 +36,25 @@ public final class FlowRunner {
         Client connect(Invocation invocation) throws Exception;
     }
 
-    /** The whole of a program's main. Returns the exit code: 0 ran, 1 did not, 2 was asked wrongly. */
+    /**
+     * The whole of a program's main. Returns the exit code: 0 ran, 1 did not, 2 was asked wrongly.
+     *
+     * <p>With {@code --batch} alone it runs the command lines that it reads, whose words are separated by tabs, each with
+     * a client of its own, and writes each one's exit code after it.
+     */
     public static int main(String[] args, Connector connector) {
+        if (args.length != 1 || !args[0].equals("--batch")) {
+            return once(args, connector);
+        }
+        Scanner lines = new Scanner(System.in, StandardCharsets.UTF_8);
+        while (lines.hasNextLine()) {
+            int code = once(lines.nextLine().split("\t"), connector);
+            System.out.println("exit " + code);
+        }
+        return 0;
+    }
+
+    private static int once(String[] args, Connector connector) {
         Invocation invocation;
         try {
             invocation = Invocation.parse(args);
