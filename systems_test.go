@@ -67,18 +67,23 @@ const listedFields = "Dir,ImportPath,GoFiles,ImportMap,Module,Error"
 // checkFor type-checks packages of a module's directory, and all that they import, for a system. It returns
 // how many are of that module: only these are checked beyond their declarations.
 func checkFor(system, dir string, patterns ...string) (checked int, err error) {
+	c := newChecker()
+	err = c.checkAll(system, dir, patterns...)
+	return c.ours, err
+}
+
+func (c *checker) checkAll(system, dir string, patterns ...string) (err error) {
 	list := exec.Command("go", append([]string{"list", "-e", "-deps", "-pgo=off", "-json=" + listedFields},
 		patterns...)...)
 	list.Dir, list.Stderr = dir, os.Stderr
 	list.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=")
 	out, err := list.StdoutPipe()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := list.Start(); err != nil {
-		return 0, err
+		return err
 	}
-	c := checker{files: token.NewFileSet(), packages: map[string]*types.Package{"unsafe": types.Unsafe}}
 	decoder := json.NewDecoder(out)
 	for {
 		var p listed
@@ -93,7 +98,7 @@ func checkFor(system, dir string, patterns ...string) (checked int, err error) {
 		err = nil
 	}
 	_, _ = io.Copy(io.Discard, out)
-	return c.ours, errors.Join(err, list.Wait())
+	return errors.Join(err, list.Wait())
 }
 
 // A checker checks packages, each after those that it imports.
@@ -101,6 +106,12 @@ type checker struct {
 	files    *token.FileSet
 	packages map[string]*types.Package
 	ours     int
+	inside   string     // the only package that is checked beyond its declarations; "": all of the module
+	info     types.Info // about inside
+}
+
+func newChecker() *checker {
+	return &checker{files: token.NewFileSet(), packages: map[string]*types.Package{"unsafe": types.Unsafe}}
 }
 
 func (c *checker) check(p *listed) error {
@@ -132,12 +143,17 @@ func (c *checker) check(p *listed) error {
 			}
 			return nil, fmt.Errorf("%s is not listed", path)
 		}),
-		IgnoreFuncBodies: !ours, Sizes: types.SizesFor("gc", "amd64"),
+		IgnoreFuncBodies: !ours || c.inside != "" && c.inside != p.ImportPath,
+		Sizes:            types.SizesFor("gc", "amd64"),
+	}
+	var info *types.Info
+	if c.inside == p.ImportPath {
+		info = &c.info
 	}
 	if !ours {
 		config.Error = func(error) {} // they are as they were published
 	}
-	checked, err := config.Check(p.ImportPath, c.files, parsed, nil)
+	checked, err := config.Check(p.ImportPath, c.files, parsed, info)
 	if c.packages[p.ImportPath] = checked; ours {
 		return err
 	}
