@@ -47,8 +47,8 @@ func scripted(t testing.TB, nc net.Conn, opts Options) (round func(calls int)) {
 	p.enc, p.dec = newCodecs(p)
 	c := newConn(nc, "", &New(&opts).opts)
 	c.now = c.opts.Now()
-	c.opened, c.idleSince, c.second = c.now, c.now, c.now
-	c.buf = make([]byte, maxReadBuffer)
+	c.handshake.opened, c.streams.idleSince, c.counters.second = c.now, c.now, c.now
+	c.in.buf = make([]byte, maxReadBuffer)
 	id, frames := uint32(1), []byte(nil)
 	frames = append(frames, preface...)
 	frames = append(frames, settings(settingInitialWindow, maxWindow)...)
@@ -65,12 +65,12 @@ func scripted(t testing.TB, nc net.Conn, opts Options) (round func(calls int)) {
 			frames = append(append(frames, 0, 0, 0, 0, byte(len(message))), message...)
 			id += 2
 		}
-		c.have += copy(c.buf[c.have:], frames)
+		c.in.have += copy(c.in.buf[c.in.have:], frames)
 		frames = frames[:0]
 		err := c.setReadDeadline()
 		end, roundErr := c.round(nil)
-		if err != nil || roundErr != nil || end || c.have > 0 {
-			t.Fatal(err, roundErr, end, c.have)
+		if err != nil || roundErr != nil || end || c.in.have > 0 {
+			t.Fatal(err, roundErr, end, c.in.have)
 		}
 	}
 }

@@ -10,42 +10,61 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
+// hasPassed reports whether a time has come, where zero is never.
+func hasPassed(t, now time.Time) bool { return !t.IsZero() && !now.Before(t) }
+
+var wakeTime = time.Unix(1, 0) // a read deadline that has passed
+
+// A readDeadline is the deadline of a connection's reads. It is protected by conn.mu.
+type readDeadline struct {
+	at    time.Time
+	woken bool // it has passed on purpose
+}
+
+// move reports whether the deadline changes for something that expires at next, or never if that is zero. It
+// is only moved to be earlier, and after it has passed, so that busy connections do not pay for moving it: a
+// read that returns too early is repeated.
+func (d *readDeadline) move(next, now time.Time) bool {
+	if d.woken {
+		d.woken = false
+		return false
+	}
+	passed := hasPassed(d.at, now)
+	if next.Equal(d.at) || !passed && (next.IsZero() || !d.at.IsZero() && d.at.Before(next)) {
+		return false
+	}
+	d.at = next
+	return true
+}
+
 // nextDeadline returns when something expires next; zero if nothing does.
 func (c *conn) nextDeadline() time.Time {
-	if !c.ready {
-		return c.opened.Add(prefaceTimeout)
+	if !c.handshake.ready {
+		return c.handshake.opened.Add(prefaceTimeout)
 	}
-	var next time.Time
-	if !c.partialSince.IsZero() {
-		next = c.partialSince.Add(frameTimeout)
-	}
-	for _, s := range c.streams {
+	next := c.in.deadline()
+	for _, s := range c.streams.open {
 		next = earliest(next, s.deadline)
 	}
-	if c.opts.Idle > 0 && len(c.streams) == 0 {
-		next = earliest(next, c.idleSince.Add(c.opts.Idle))
-	}
-	if c.phase == announced {
-		next = earliest(next, c.drainBy)
-	}
-	return next
+	next = earliest(next, c.streams.idleUntil(c.opts.Idle))
+	return earliest(next, c.ending.deadline())
 }
 
 // expire ends what has not arrived in time. It reports whether the connection has been idle for too long.
 func (c *conn) expire() (idle bool, _ *connError) {
 	next := c.nextDeadline()
-	if next.IsZero() || c.now.Before(next) {
+	if !hasPassed(next, c.now) {
 		return false, nil
 	}
-	if !c.ready {
+	if !c.handshake.ready {
 		return false, &connError{codeProtocol, "the preface does not arrive"}
 	}
-	if !c.partialSince.IsZero() && !c.now.Before(c.partialSince.Add(frameTimeout)) {
+	if hasPassed(c.in.deadline(), c.now) {
 		return false, &connError{codeEnhanceYourCalm, "a frame or header block does not arrive"}
 	}
-	for i := 0; i < len(c.streams); {
-		s := c.streams[i]
-		if s.deadline.IsZero() || c.now.Before(s.deadline) {
+	for i := 0; i < len(c.streams.open); {
+		s := c.streams.open[i]
+		if !hasPassed(s.deadline, c.now) {
 			i++
 			continue
 		}
@@ -54,61 +73,26 @@ func (c *conn) expire() (idle bool, _ *connError) {
 			return false, err
 		}
 	}
-	if c.phase == announced && !c.now.Before(c.drainBy) {
+	if hasPassed(c.ending.deadline(), c.now) {
 		c.lastGoAway()
 	}
-	return c.opts.Idle > 0 && len(c.streams) == 0 && !c.now.Before(c.idleSince.Add(c.opts.Idle)), nil
+	return hasPassed(c.streams.idleUntil(c.opts.Idle), c.now), nil
 }
 
-// setReadDeadline makes the next read return when something expires. The connection's deadline is only moved
-// to be earlier, and after it has passed, so that busy connections do not pay for moving it: a read that
-// returns too early is repeated.
+// setReadDeadline makes the next read return when something expires.
 func (c *conn) setReadDeadline() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.woken {
-		c.woken = false
+	if !c.deadline.move(c.nextDeadline(), c.now) {
 		return nil
 	}
-	next := c.nextDeadline()
-	passed := !c.readBy.IsZero() && !c.now.Before(c.readBy)
-	if next.Equal(c.readBy) || !passed && (next.IsZero() || !c.readBy.IsZero() && c.readBy.Before(next)) {
-		return nil
-	}
-	c.readBy = next
-	return c.nc.SetReadDeadline(next)
+	return c.nc.SetReadDeadline(c.deadline.at)
 }
 
 // wake makes the read of the connection's goroutine return.
 func (c *conn) wake() {
-	c.woken, c.readBy = true, wakeTime
+	c.deadline = readDeadline{at: wakeTime, woken: true}
 	if err := c.nc.SetReadDeadline(wakeTime); err != nil {
 		c.nc.Close()
 	}
-}
-
-// drain begins a graceful end: it announces it, and asks by a PING when the peer has read that. Streams that
-// the peer has opened until then are answered.
-func (c *conn) drain() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.phase != running {
-		return
-	}
-	c.now = c.opts.Now()
-	if !c.ready || !c.first {
-		c.nc.Close()
-		return
-	}
-	c.phase, c.drainBy = announced, c.now.Add(drainTimeout)
-	c.out = appendGoAway(c.out, maxStreamID, codeNo, "")
-	c.out = append(appendFrame(c.out, 8, framePing, 0, 0), drainPing[:]...)
-	c.flush()
-	c.wake()
-}
-
-// lastGoAway tells the peer the last stream that is answered.
-func (c *conn) lastGoAway() {
-	c.phase = draining
-	c.out = appendGoAway(c.out, c.lastID, codeNo, "")
 }

@@ -28,13 +28,13 @@ func FuzzConnection(f *testing.F) {
 		opts := Options{Login: l.login(allow), Now: newClock().Now, Metadata: true}
 		c := newConn(new(scriptConn), "", &New(&opts).opts)
 		c.now = c.opts.Now()
-		c.opened, c.second = c.now, c.now
-		c.buf = make([]byte, 1<<16)
+		c.handshake.opened, c.counters.second = c.now, c.now
+		c.in.buf = make([]byte, 1<<16)
 		head := join([]byte(preface), makeFrame(frameSettings, 0, 0, nil))
 		frames = frames[:min(len(frames), 1<<15)]
 		cut = max(0, min(cut, len(frames)))
 		for _, part := range [][]byte{head, frames[:cut], frames[cut:]} {
-			c.have += copy(c.buf[c.have:], part)
+			c.in.have += copy(c.in.buf[c.in.have:], part)
 			end, _ := c.round(nil)
 			checkAccounts(t, c)
 			if end {
@@ -47,7 +47,7 @@ func FuzzConnection(f *testing.F) {
 // checkAccounts requires that what a connection counts agrees with its streams.
 func checkAccounts(t *testing.T, c *conn) {
 	pending, bodies, last := 0, 0, uint32(0)
-	for _, s := range c.streams {
+	for _, s := range c.streams.open {
 		require.Less(t, last, s.id)
 		last = s.id
 		pending += len(s.unsent)
@@ -56,19 +56,19 @@ func checkAccounts(t *testing.T, c *conn) {
 		require.Equal(t, s.state == stateBlocked, len(s.unsent) > 0)
 		require.LessOrEqual(t, len(s.body), maxMessage+prefixSize)
 	}
-	require.LessOrEqual(t, last, c.lastID)
-	require.LessOrEqual(t, len(c.streams), maxStreams)
-	require.Equal(t, pending, c.pending)
-	require.Equal(t, bodies, c.bodies)
+	require.LessOrEqual(t, last, c.streams.lastID)
+	require.LessOrEqual(t, len(c.streams.open), maxStreams)
+	require.Equal(t, pending, c.windows.pending)
+	require.Equal(t, bodies, c.windows.bodies)
 	require.LessOrEqual(t, bodies, maxBodies)
-	require.Less(t, c.consumed, int64(connWindow/2))
+	require.Less(t, c.windows.consumed, int64(connWindow/2))
 }
 
 // TestCheckAccounts has a connection whose accounts are wrong, seen by another test's T.
 func TestCheckAccounts(t *testing.T) {
 	c := newConn(new(scriptConn), "", &Options{})
 	checkAccounts(t, c)
-	c.bodies--
+	c.windows.bodies--
 	var wrong testing.T
 	done := make(chan struct{})
 	go func() { // FailNow ends the goroutine

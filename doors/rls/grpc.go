@@ -109,8 +109,8 @@ func (c *conn) check(s *stream, message []byte) *connError {
 	if c.opts.Serving() {
 		health = serving
 	}
-	at := c.beginMessage(s)
-	c.out = appendUint(c.out, 1, health)
+	at := c.out.beginMessage(s.id)
+	c.out.buf = appendUint(c.out.buf, 1, health)
 	return c.endMessage(s, at)
 }
 

@@ -177,30 +177,30 @@ func (c *conn) headerBlock(id uint32, flags byte, block []byte) *connError {
 	if err := c.headers.decode(block); err != nil {
 		return &connError{codeCompression, err.Error()}
 	}
-	if id <= c.lastID {
+	if id <= c.streams.lastID {
 		return c.trailingBlock(id, flags)
 	}
-	if c.phase == draining {
+	if c.ending.phase == draining {
 		return nil // the peer knows that the stream is not served
 	}
-	c.lastID = id
+	c.streams.lastID = id
 	h := &c.headers
 	h.checkRequest()
 	switch {
 	case h.malformed != "":
-		c.remember(id, true)
+		c.streams.remember(id, true)
 		return c.resetStream(id, codeProtocol)
-	case len(c.streams) >= maxStreams:
-		c.remember(id, true)
-		c.out = appendRSTStream(c.out, id, codeRefusedStream)
-		for _, s := range c.streams {
+	case len(c.streams.open) >= maxStreams:
+		c.streams.remember(id, true)
+		c.out.buf = appendRSTStream(c.out.buf, id, codeRefusedStream)
+		for _, s := range c.streams.open {
 			if s.orphan {
-				return c.controlFrame() // the peer may not have counted that one
+				return c.counters.controlFrame() // the peer may not have counted that one
 			}
 		}
-		return c.fault()
+		return c.counters.fault()
 	}
-	s := c.newStream(id)
+	s := c.streams.add(id, c.windows.peerSize)
 	s.halfClosed = flags&flagEndStream != 0
 	s.contentLength = h.contentLength
 	if st := c.route(s); st != nil {
@@ -215,17 +215,17 @@ func (c *conn) headerBlock(id uint32, flags byte, block []byte) *connError {
 
 // trailingBlock handles the trailers of a request, whose fields mean nothing in gRPC.
 func (c *conn) trailingBlock(id uint32, flags byte) *connError {
-	s := c.stream(id)
+	s := c.streams.find(id)
 	switch {
 	case s == nil:
-		known, early := c.recall(id)
+		known, early := c.streams.recall(id)
 		switch {
 		case !known:
 			return &connError{codeProtocol, "HEADERS on a stream that was skipped, or closed long ago"}
 		case !early:
 			return &connError{codeStreamClosed, "HEADERS on a closed stream"}
 		}
-		return c.controlFrame()
+		return c.counters.controlFrame()
 	case s.halfClosed:
 		return c.abort(s, codeStreamClosed)
 	case flags&flagEndStream == 0 || c.headers.pseudo || c.headers.malformed != "":

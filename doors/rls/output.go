@@ -2,37 +2,63 @@ package rls
 
 import (
 	"strconv"
+	"sync"
 	"time"
 )
 
 // maxKeptOutput is the capacity of an output buffer that is kept.
 const maxKeptOutput = 2 * flushOutput
 
+// An output is what is to be written. It is protected by conn.mu, which is released while a goroutine writes.
+type output struct {
+	buf     []byte
+	spare   []byte // the buffer that is not buf, unless it is being written
+	writing bool
+	written sync.Cond // signalled when writing becomes false
+	by      time.Time // the write deadline
+	err     error
+	resized bool // the first header block was sent, with the update of the table's size
+}
+
+// take removes the output for writing it, which begins with the spare buffer again.
+func (o *output) take() []byte {
+	b := o.buf
+	o.buf, o.spare = o.spare[:0], nil
+	return b
+}
+
+// wait waits while another goroutine writes and at least n bytes are to be written. It requires that conn.mu
+// is held, and releases it meanwhile.
+func (o *output) wait(n int) {
+	for o.writing && len(o.buf) >= n {
+		o.written.Wait()
+	}
+}
+
 // flush writes the output, unless another goroutine does, which then writes this output too. mu is held, and
 // released during each write.
 func (c *conn) flush() {
-	if c.writing {
+	if c.out.writing {
 		return
 	}
-	c.writing = true
-	for len(c.out) > 0 && c.writeErr == nil {
-		b := c.out
-		c.out, c.spare = c.spare[:0], nil
-		move := c.writeBy.Sub(c.now) < writeTimeout/2 // rarely, since it costs as much as a decision
+	c.out.writing = true
+	for len(c.out.buf) > 0 && c.out.err == nil {
+		b := c.out.take()
+		move := c.out.by.Sub(c.now) < writeTimeout/2 // rarely, since it costs as much as a decision
 		if move {
-			c.writeBy = c.now.Add(writeTimeout)
+			c.out.by = c.now.Add(writeTimeout)
 		}
-		err := c.write(b, move, c.writeBy)
+		err := c.write(b, move, c.out.by)
 		if cap(b) <= maxKeptOutput {
-			c.spare = b
+			c.out.spare = b
 		}
 		if err != nil {
-			c.writeErr = err
+			c.out.err = err
 			c.nc.Close()
 		}
 	}
-	c.writing = false
-	c.written.Broadcast()
+	c.out.writing = false
+	c.out.written.Broadcast()
 }
 
 // write writes b without mu.
@@ -61,88 +87,61 @@ const (
 )
 
 // beginHeaders begins a HEADERS frame, which setSize ends.
-func (c *conn) beginHeaders(id uint32, flags byte) (at int) {
-	at = len(c.out)
-	c.out = appendFrame(c.out, 0, frameHeaders, flags|flagEndHeaders, id)
-	if !c.resized {
+func (o *output) beginHeaders(id uint32, flags byte) (at int) {
+	at = len(o.buf)
+	o.buf = appendFrame(o.buf, 0, frameHeaders, flags|flagEndHeaders, id)
+	if !o.resized {
 		// Said once, it stays true whatever sizes the peer's settings permit.
-		c.resized = true
-		c.out = append(c.out, tableSizeZero...)
+		o.resized = true
+		o.buf = append(o.buf, tableSizeZero...)
 	}
 	return at
 }
 
 // beginMessage begins a response with a message, which is what is appended to the output until endMessage.
-func (c *conn) beginMessage(s *stream) (at int) {
-	at = c.beginHeaders(s.id, 0)
-	c.out = append(c.out, blockStatus200+blockType...)
-	setSize(c.out, at)
-	at = len(c.out)
-	c.out = appendFrame(c.out, 0, frameData, 0, s.id)
-	c.out = append(c.out, 0, 0, 0, 0, 0) // the message is not compressed; its size follows
+func (o *output) beginMessage(id uint32) (at int) {
+	at = o.beginHeaders(id, 0)
+	o.buf = append(o.buf, blockStatus200+blockType...)
+	setSize(o.buf, at)
+	at = len(o.buf)
+	o.buf = appendFrame(o.buf, 0, frameData, 0, id)
+	o.buf = append(o.buf, 0, 0, 0, 0, 0) // the message is not compressed; its size follows
 	return at
 }
 
 // endMessage ends the stream with the response, or keeps what the windows do not admit.
 func (c *conn) endMessage(s *stream, at int) *connError {
-	size := len(c.out) - at - frameHead
+	size := len(c.out.buf) - at - frameHead
 	message := uint32(size - prefixSize)
-	prefix := c.out[at+frameHead:]
+	prefix := c.out.buf[at+frameHead:]
 	prefix[1], prefix[2], prefix[3], prefix[4] =
 		byte(message>>24), byte(message>>16), byte(message>>8), byte(message)
-	if n := int64(size); size <= maxFrame && n <= c.sendSize && n <= s.sendSize {
-		setSize(c.out, at)
-		c.sendSize -= n
+	if c.windows.admitted(s, size) == size {
+		setSize(c.out.buf, at)
+		c.windows.spend(s, size)
 		c.trailers(s)
 		return nil
 	}
-	if c.pending+size > maxPending {
-		c.out = c.out[:at]
+	if c.windows.pending+size > maxPending {
+		c.out.buf = c.out.buf[:at]
 		c.end(s, false)
 		return c.resetStream(s.id, codeEnhanceYourCalm)
 	}
-	c.pending += size
+	c.windows.pending += size
 	s.pending = append(s.pending[:0], prefix...)
 	s.unsent = s.pending
-	c.out = c.out[:at]
+	c.out.buf = c.out.buf[:at]
 	s.state, s.deadline = stateBlocked, c.now.Add(streamTimeout)
 	c.pushStream(s)
 	return nil
 }
 
-// push sends what the windows admit of responses that wait for them.
-func (c *conn) push() {
-	for i := 0; c.pending > 0 && i < len(c.streams); {
-		s := c.streams[i]
-		if s.state != stateBlocked || !c.pushStream(s) {
-			i++
-		}
-	}
-}
-
-// pushStream reports whether the stream has ended.
-func (c *conn) pushStream(s *stream) bool {
-	for len(s.unsent) > 0 {
-		n := int(min(int64(len(s.unsent)), maxFrame, c.sendSize, s.sendSize))
-		if n <= 0 {
-			return false
-		}
-		c.out = append(appendFrame(c.out, n, frameData, 0, s.id), s.unsent[:n]...)
-		s.unsent = s.unsent[n:]
-		c.pending -= n
-		c.sendSize -= int64(n)
-		s.sendSize -= int64(n)
-	}
-	c.trailers(s)
-	return true
-}
-
 // trailers ends a stream whose message was sent.
 func (c *conn) trailers(s *stream) {
-	c.out = appendFrame(c.out, len(blockOK), frameHeaders, flagEndHeaders|flagEndStream, s.id)
-	c.out = append(c.out, blockOK...)
+	c.out.buf = appendFrame(c.out.buf, len(blockOK), frameHeaders, flagEndHeaders|flagEndStream, s.id)
+	c.out.buf = append(c.out.buf, blockOK...)
 	c.end(s, false)
-	c.control = max(0, c.control-controlPerAnswer)
+	c.counters.answered()
 }
 
 // A status is the error that a stream ends with, in the place of a message.
@@ -154,32 +153,32 @@ type status struct {
 
 // fail ends a stream with an error. If the peer has not sent all of the request, it is asked to stop.
 func (c *conn) fail(s *stream, st *status) *connError {
-	at := c.beginHeaders(s.id, flagEndStream)
+	at := c.out.beginHeaders(s.id, flagEndStream)
 	if st.http == 0 {
-		c.out = append(c.out, blockStatus200...)
+		c.out.buf = append(c.out.buf, blockStatus200...)
 	} else {
-		c.out = strconv.AppendInt(append(c.out, blockStatus...), int64(st.http), 10)
+		c.out.buf = strconv.AppendInt(append(c.out.buf, blockStatus...), int64(st.http), 10)
 	}
-	c.out = append(c.out, blockType+blockGRPCStatus...)
+	c.out.buf = append(c.out.buf, blockType+blockGRPCStatus...)
 	if st.code >= 10 {
-		c.out = append(c.out, 2, '1', byte('0'+st.code-10))
+		c.out.buf = append(c.out.buf, 2, '1', byte('0'+st.code-10))
 	} else {
-		c.out = append(c.out, 1, byte('0'+st.code))
+		c.out.buf = append(c.out.buf, 1, byte('0'+st.code))
 	}
 	if st.code == statusUnimplemented {
-		c.out = append(c.out, blockEncoding...)
+		c.out.buf = append(c.out.buf, blockEncoding...)
 	}
 	if st.text != "" {
-		c.out = appendLiteral(append(c.out, blockMessage...), percentEncode(st.text))
+		c.out.buf = appendLiteral(append(c.out.buf, blockMessage...), percentEncode(st.text))
 	}
-	setSize(c.out, at)
+	setSize(c.out.buf, at)
 	early := !s.halfClosed
 	c.end(s, early)
 	if early {
-		c.out = appendRSTStream(c.out, s.id, codeNo)
-		return c.fault()
+		c.out.buf = appendRSTStream(c.out.buf, s.id, codeNo)
+		return c.counters.fault()
 	}
-	c.control = max(0, c.control-controlPerAnswer)
+	c.counters.answered()
 	return nil
 }
 

@@ -139,8 +139,8 @@ func (c *conn) answer(s *stream, ses *session, err error) *connError {
 			ses = nil
 		}
 	default:
-		at := c.beginMessage(s)
-		c.out = appendResponse(c.out, &ses.decoder.request, &ses.response, c.opts)
+		at := c.out.beginMessage(s.id)
+		c.out.buf = appendResponse(c.out.buf, &ses.decoder.request, &ses.response, c.opts)
 		cerr = c.endMessage(s, at)
 	}
 	if ses != nil {

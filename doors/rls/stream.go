@@ -36,7 +36,7 @@ type stream struct {
 	window        int64     // for DATA of the peer
 	sendSize      int64     // the window for our DATA
 	body          []byte
-	counted       int    // bytes of body in conn.bodies
+	counted       int    // bytes of body in windows.bodies
 	pending       []byte // the DATA of a response that waits for a window
 	unsent        []byte // what is left of it
 }
@@ -48,53 +48,71 @@ type ended struct {
 	early bool
 }
 
-// stream returns an open stream; nil if it is not open.
-func (c *conn) stream(id uint32) *stream {
-	for i := len(c.streams) - 1; i >= 0 && c.streams[i].id >= id; i-- {
-		if c.streams[i].id == id {
-			return c.streams[i]
+// streams are a connection's streams: the open ones, and what is remembered of others. They are protected by
+// conn.mu.
+type streams struct {
+	open      []*stream // by id
+	free      []*stream
+	lastID    uint32 // the highest that the peer has opened
+	recent    [32]ended
+	recentAt  int
+	idleSince time.Time // when the last open stream ended, or the connection began
+}
+
+// find returns an open stream; nil if it is not open.
+func (t *streams) find(id uint32) *stream {
+	for i := len(t.open) - 1; i >= 0 && t.open[i].id >= id; i-- {
+		if t.open[i].id == id {
+			return t.open[i]
 		}
 	}
 	return nil
 }
 
-func (c *conn) newStream(id uint32) *stream {
+// add opens a stream, whose window for our DATA is sendSize.
+func (t *streams) add(id uint32, sendSize int64) *stream {
 	var s *stream
-	if n := len(c.free); n > 0 {
-		s, c.free = c.free[n-1], c.free[:n-1]
+	if n := len(t.free); n > 0 {
+		s, t.free = t.free[n-1], t.free[:n-1]
 	} else {
 		s = new(stream)
 	}
 	*s = stream{
-		id: id, window: streamWindow, sendSize: c.peerSize,
+		id: id, window: streamWindow, sendSize: sendSize,
 		body: s.body[:0], pending: s.pending[:0],
 	}
-	c.streams = append(c.streams, s)
+	t.open = append(t.open, s)
 	return s
 }
 
-// end removes a stream. Early says that the peer has not ended it.
-func (c *conn) end(s *stream, early bool) {
-	for i, open := range c.streams {
+// remove removes a stream that ends, early if the peer has not ended it.
+func (t *streams) remove(s *stream, early bool, now time.Time) {
+	for i, open := range t.open {
 		if open == s {
-			c.streams = append(c.streams[:i], c.streams[i+1:]...)
+			t.open = append(t.open[:i], t.open[i+1:]...)
 			break
 		}
 	}
-	c.pending -= len(s.unsent)
-	c.bodies -= s.counted
-	c.remember(s.id, early)
-	if len(c.streams) == 0 {
-		c.idleSince = c.now
+	t.remember(s.id, early)
+	if len(t.open) == 0 {
+		t.idleSince = now
 	}
 	if s.state == stateDeciding {
 		return // its goroutine reads the body
 	}
-	c.recycle(s)
+	t.recycle(s)
+}
+
+// idleUntil returns when the connection has had no open stream for d; zero if it has one, or d is 0.
+func (t *streams) idleUntil(d time.Duration) time.Time {
+	if d <= 0 || len(t.open) > 0 {
+		return time.Time{}
+	}
+	return t.idleSince.Add(d)
 }
 
 // recycle keeps a stream that has ended for the next one.
-func (c *conn) recycle(s *stream) {
+func (t *streams) recycle(s *stream) {
 	if cap(s.body) > maxKeptBody {
 		s.body = nil
 	}
@@ -102,17 +120,17 @@ func (c *conn) recycle(s *stream) {
 		s.pending = nil
 	}
 	s.authorization, s.unsent = "", nil
-	c.free = append(c.free, s)
+	t.free = append(t.free, s)
 }
 
-func (c *conn) remember(id uint32, early bool) {
-	c.recent[c.recentAt] = ended{id, early}
-	c.recentAt = (c.recentAt + 1) % len(c.recent)
+func (t *streams) remember(id uint32, early bool) {
+	t.recent[t.recentAt] = ended{id, early}
+	t.recentAt = (t.recentAt + 1) % len(t.recent)
 }
 
 // recall reports whether a stream has ended lately, and whether early.
-func (c *conn) recall(id uint32) (known, early bool) {
-	for _, r := range c.recent {
+func (t *streams) recall(id uint32) (known, early bool) {
+	for _, r := range t.recent {
 		if r.id == id {
 			return true, r.early
 		}
@@ -120,14 +138,10 @@ func (c *conn) recall(id uint32) (known, early bool) {
 	return false, false
 }
 
-// giveBack returns n bytes to the peer's window of the connection, with a frame for many of them. All that
-// arrives is returned: if incomplete requests kept the window, as many as exhaust it would wait for each
-// other.
-func (c *conn) giveBack(n int64) {
-	if c.consumed += n; c.consumed >= connWindow/2 {
-		c.out = appendWindowUpdate(c.out, 0, uint32(c.consumed))
-		c.consumed = 0
-	}
+// end removes a stream. Early says that the peer has not ended it.
+func (c *conn) end(s *stream, early bool) {
+	c.windows.release(s)
+	c.streams.remove(s, early, c.now)
 }
 
 // data handles DATA.
@@ -137,14 +151,16 @@ func (c *conn) data(f *frame) *connError {
 	switch {
 	case err != nil:
 		return err
-	case f.stream == 0 || f.stream > c.lastID && c.phase != draining:
+	case f.stream == 0 || f.stream > c.streams.lastID && c.ending.phase != draining:
 		return &connError{codeProtocol, "DATA on an idle stream"}
 	}
-	c.giveBack(size)
-	s := c.stream(f.stream)
+	if n := c.windows.giveBack(size); n > 0 {
+		c.out.buf = appendWindowUpdate(c.out.buf, 0, n)
+	}
+	s := c.streams.find(f.stream)
 	if s == nil {
-		if _, early := c.recall(f.stream); early || f.stream > c.lastID {
-			return c.controlFrame()
+		if _, early := c.streams.recall(f.stream); early || f.stream > c.streams.lastID {
+			return c.counters.controlFrame()
 		}
 		return c.resetStream(f.stream, codeStreamClosed)
 	}
@@ -165,17 +181,15 @@ func (c *conn) data(f *frame) *connError {
 		s.halfClosed = last
 		return c.fail(s, st)
 	}
-	if !last && c.bodies+len(data) > maxBodies {
+	if !last && c.windows.bodies+len(data) > maxBodies {
 		return c.fail(s, &status{code: statusResourceExhausted, text: "too many incomplete requests"})
 	}
-	c.bodies += len(data)
-	s.counted += len(data)
-	s.body = append(s.body, data...)
+	c.windows.hold(s, data)
 	if last {
 		return c.endOfRequest(s, s.body)
 	}
 	if len(data) == 0 {
-		return c.controlFrame()
+		return c.counters.controlFrame()
 	}
 	return nil
 }
@@ -227,8 +241,7 @@ func checkMessage(s *stream, flag byte, size uint32, arrived int) *status {
 // endOfRequest handles the end of a request, with all of its body.
 func (c *conn) endOfRequest(s *stream, body []byte) *connError {
 	s.halfClosed = true
-	c.bodies -= s.counted
-	s.counted = 0
+	c.windows.arrived(s)
 	if s.contentLength >= 0 && s.received != s.contentLength {
 		return c.abort(s, codeProtocol)
 	}
@@ -242,59 +255,17 @@ func (c *conn) rstStream(f *frame) *connError {
 		return &connError{codeProtocol, "RST_STREAM on stream 0"}
 	case len(f.payload) != 4:
 		return &connError{codeFrameSize, "RST_STREAM is not of 4 bytes"}
-	case f.stream > c.lastID && c.phase != draining:
+	case f.stream > c.streams.lastID && c.ending.phase != draining:
 		return &connError{codeProtocol, "RST_STREAM on an idle stream"}
 	}
-	s := c.stream(f.stream)
+	s := c.streams.find(f.stream)
 	if s == nil {
-		return c.controlFrame() // it crossed the response
+		return c.counters.controlFrame() // it crossed the response
 	}
 	if s.state == stateDeciding {
 		s.orphan = true // which counts as open until it is decided, so that resetting gains the peer nothing
 		return nil
 	}
 	c.end(s, false)
-	return c.fault()
-}
-
-// windowUpdate handles WINDOW_UPDATE.
-func (c *conn) windowUpdate(f *frame) *connError {
-	if len(f.payload) != 4 {
-		return &connError{codeFrameSize, "WINDOW_UPDATE is not of 4 bytes"}
-	}
-	n := int64(binary.BigEndian.Uint32(f.payload) & maxWindow)
-	if f.stream == 0 {
-		if n == 0 {
-			return &connError{codeProtocol, "WINDOW_UPDATE of 0"}
-		}
-		if c.sendSize += n; c.sendSize > maxWindow {
-			return &connError{codeFlowControl, "WINDOW_UPDATE overflows the connection's window"}
-		}
-		return c.widened()
-	}
-	if f.stream > c.lastID && c.phase != draining {
-		return &connError{codeProtocol, "WINDOW_UPDATE on an idle stream"}
-	}
-	s := c.stream(f.stream)
-	if s == nil {
-		return c.controlFrame()
-	}
-	if n == 0 {
-		return c.abort(s, codeProtocol)
-	}
-	if s.sendSize += n; s.sendSize > maxWindow {
-		return c.abort(s, codeFlowControl)
-	}
-	return c.widened()
-}
-
-// widened sends what a larger window admits. A window that nothing waits for counts, and so does one that is
-// opened by a few bytes at a time.
-func (c *conn) widened() *connError {
-	waited := c.pending > 0
-	c.push()
-	if waited && c.pending == 0 {
-		return nil
-	}
-	return c.controlFrame()
+	return c.counters.fault()
 }

@@ -12,11 +12,11 @@ func (c *conn) decideWaiting(s *stream) {
 	c.now = c.opts.Now()
 	s.state = stateReceiving // no goroutine reads its body any more
 	if cerr := c.answer(s, ses, err); cerr != nil {
-		c.failure = cerr
+		c.ending.failure = cerr
 	}
 	c.flush()
-	ended := len(c.streams) == 0 && (c.phase == draining || c.leaving)
-	if ended || c.failure != nil || c.writeErr != nil || c.pending > 0 {
+	ended := len(c.streams.open) == 0 && (c.ending.phase == draining || c.ending.leaving)
+	if ended || c.ending.failure != nil || c.out.err != nil || c.windows.pending > 0 {
 		c.wake() // the connection's goroutine ends it, or has a deadline to set
 	}
 }

@@ -149,11 +149,11 @@ func TestIdleClientsAreBounded(t *testing.T) {
 // one.
 func TestReadingWaitsForWriting(t *testing.T) {
 	c := newConn(new(scriptConn), "", &Options{Now: newClock().Now})
-	c.ready, c.first, c.writing = true, true, true
-	c.out = make([]byte, flushOutput)
+	c.handshake.ready, c.handshake.first, c.out.writing = true, true, true
+	c.out.buf = make([]byte, flushOutput)
 	ping := makeFrame(framePing, 0, 0, make([]byte, 8))
 	for range 3 {
-		c.have += copy(c.buf[c.have:], ping)
+		c.in.have += copy(c.in.buf[c.in.have:], ping)
 	}
 	begun, done := make(chan struct{}), make(chan *connError)
 	go func() {
@@ -164,14 +164,14 @@ func TestReadingWaitsForWriting(t *testing.T) {
 	}()
 	<-begun
 	c.mu.Lock() // when it waits
-	require.Len(t, c.out, flushOutput+len(ping))
-	c.writing, c.out = false, nil
-	c.written.Broadcast()
+	require.Len(t, c.out.buf, flushOutput+len(ping))
+	c.out.writing, c.out.buf = false, nil
+	c.out.written.Broadcast()
 	c.mu.Unlock()
 	require.Nil(t, <-done)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	require.Len(t, c.out, 2*len(ping))
+	require.Len(t, c.out.buf, 2*len(ping))
 }
 
 // TestWakeBeforeReading wakes the connection's goroutine while it does not read yet: its next read returns.
@@ -179,8 +179,8 @@ func TestWakeBeforeReading(t *testing.T) {
 	clock := newClock()
 	conn := newMemConn(clock)
 	c := newConn(conn, "", &Options{Now: clock.Now, Idle: streamTimeout})
-	c.now, c.ready = clock.Now(), true
-	c.idleSince = c.now
+	c.now, c.handshake.ready = clock.Now(), true
+	c.streams.idleSince = c.now
 	c.wake()
 	require.NoError(t, c.setReadDeadline())
 	require.Equal(t, wakeTime, conn.readBy)
