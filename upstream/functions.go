@@ -51,7 +51,7 @@ func (l *limits) recover(x *unit, reply []byte) bool {
 	f := &x.node.functions
 	missing := ratelimit.NeedsLoad(reply)
 	switch {
-	case x.loads >= maxLoads:
+	case x.tries.loads >= maxLoads:
 		return false
 	case missing:
 	case x.callsFunction() && refusesFunctions(reply):
@@ -59,7 +59,7 @@ func (l *limits) recover(x *unit, reply []byte) bool {
 	default:
 		return false
 	}
-	x.loads++
+	x.tries.loads++
 	f.loaded.Store(false)
 	err := l.load(x.node)
 	var later *notYet

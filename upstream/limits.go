@@ -76,13 +76,13 @@ func (l *limits) parse(c *call.Call, cmd *commands.Command, args [][]byte) (*dec
 // moves makes a decision one of the node's instant, once, if its reply says that the clock there is in
 // another slice of a calendar. It reports whether to send the unit again.
 func (x *unit) moves(reply []byte) bool {
-	if x.limit == nil || x.moved {
+	if x.limit == nil || x.tries.moved {
 		return false
 	}
 	nowMs, outside := x.limit.call.Outside(reply)
 	if outside {
 		x.limit.call.MoveTo(nowMs)
-		x.moved = true
+		x.tries.moved = true
 	}
 	return outside
 }

@@ -56,7 +56,10 @@ func (u *Upstream) onOne(c *call.Call, n *node, due time.Time) {
 
 // unitFor returns a unit of a call for a node, or for any if that is nil.
 func unitFor(c *call.Call, n *node) *unit {
-	return &unit{call: c, args: c.Args, slot: anySlot, to: n, only: n != nil, write: writes(c.Cmd, c.Args)}
+	return &unit{
+		call: c, args: c.Args, slot: anySlot, write: writes(c.Cmd, c.Args),
+		route: route{to: n, only: n != nil},
+	}
 }
 
 // gather runs a command on every master. If one fails, the call has its error as the reply and
@@ -156,20 +159,19 @@ func (u *Upstream) keys(c *call.Call, t *topology, due time.Time) {
 	if units == nil {
 		return
 	}
-	readers, n := make([]rawReader, len(units)), 0
-	for i, x := range units {
+	n := 0
+	for _, x := range units {
 		if isError(x.reply) {
 			c.Reply = x.reply
 			return
 		}
-		readers[i] = x.reader()
-		x.keys = max(readers[i].array(), 0)
-		n += x.keys
+		x.part.keys = max(x.part.read(x.reader()), 0)
+		n += x.part.keys
 	}
 	out := &resp.Blocks{}
-	for i, x := range units {
-		for range x.keys {
-			if !readers[i].next(out) {
+	for _, x := range units {
+		for range x.part.keys {
+			if !x.part.values.next(out) {
 				c.Reply = x.unexpected()
 				return
 			}

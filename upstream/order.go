@@ -23,7 +23,7 @@ func (x *unit) dbKeys() (out []dbKey) {
 		for i := range x.call.Queue {
 			add(x.call.Queue[i].Cmd.AppendKeys(nil, x.call.Queue[i].Args)...)
 		}
-	case x.parent != nil:
+	case x.part.split != nil:
 		for i := 1; i < len(x.args); i += x.call.Cmd.Keys[0].Step {
 			add(x.args[i])
 		}
@@ -53,14 +53,6 @@ func (u *Upstream) hold(units []*unit, t *topology) []*unit {
 		}
 	}
 	return sent
-}
-
-// destination returns the node that the unit is sent to next, or nil.
-func (x *unit) destination(t *topology) *node {
-	if x.to != nil {
-		return x.to
-	}
-	return t.master(x.slot)
 }
 
 // dropOvertaken fails refused units that a later unit with the same key has overtaken, unless both only

@@ -168,7 +168,7 @@ func (u *Upstream) Await(c *call.Call, over <-chan struct{}) {
 		if pause > 0 {
 			u.rest(pause, due)
 		}
-		n := x.to
+		n := x.route.to
 		if n == nil {
 			n = u.current(due).master(slot)
 		}
@@ -233,7 +233,7 @@ func (u *Upstream) watch(c *call.Call) {
 			u.rest(pause, due)
 		}
 		if old.conn == nil {
-			n := x.to
+			n := x.route.to
 			if n == nil {
 				n = u.current(due).master(slot)
 			}

@@ -15,13 +15,8 @@ import (
 	"github.com/zlimit/zlimit/upstream/ratelimit"
 )
 
-const (
-	maxRedirects = 8
-	// maxAttempts is how often a command that only reads is sent, if connections break.
-	maxAttempts = 3
-	// Pauses before something is tried again that a node refuses for now.
-	minPause, maxPause = 5 * time.Millisecond, 100 * time.Millisecond
-)
+// Pauses before something is tried again that a node refuses for now.
+const minPause, maxPause = 5 * time.Millisecond, 100 * time.Millisecond
 
 // A remedy is what follows from an error reply.
 type remedy uint8
@@ -193,15 +188,9 @@ func (u *Upstream) send(units []*unit, due time.Time) {
 	t := u.current(due)
 	groups := make([]group, 0, 4)
 	for _, x := range units {
-		n := x.to
-		if n == nil {
-			n = t.master(x.slot)
-		}
-		if n == nil {
-			x.node = nil
+		if x.node = x.destination(t); x.node == nil {
 			continue
 		}
-		x.node = n
 		if !u.limits.prepare(x) {
 			continue
 		}
@@ -305,18 +294,17 @@ func (x *unit) another(verdict []byte) bool {
 	if code(verdict) == "CLUSTERDOWN" && x.node.down.refuses(x.node.upstream.options.Timeout) {
 		return false
 	}
-	if x.only {
+	if x.route.only {
 		return redirects[code(verdict)] != demote
 	}
-	x.to, x.asking = nil, false
+	x.route.reset()
 	return true
 }
 
 // judgeUnrouted is judge for a unit for which there is no node.
 func (u *Upstream) judgeUnrouted(x *unit, late bool) (again, later bool) {
 	t := u.topology.Load()
-	if !late && !x.refreshed {
-		x.refreshed = true
+	if !late && x.tries.refresh() {
 		<-u.refresh.ask()
 		return true, false
 	}
@@ -338,13 +326,8 @@ func (u *Upstream) judgeFailure(x *unit, err error, late bool) (again, later boo
 	u.refresh.ask()
 	switch {
 	case late, errors.Is(err, errQueueFull), errors.Is(err, errAway):
-	case !sent, !x.write && x.attempts < maxAttempts:
-		if sent {
-			x.attempts++
-		}
-		if !x.only {
-			x.to, x.asking = nil, false
-		}
+	case !sent, !x.write && x.tries.attempt():
+		x.route.reset()
 		return true, true
 	}
 	x.err = fmt.Errorf("%s: %w", x.node.addr, err)
@@ -358,11 +341,11 @@ func (u *Upstream) judgeFailure(x *unit, err error, late bool) (again, later boo
 func (u *Upstream) follow(x *unit, reply []byte, ask bool) bool {
 	u.counts.redirects.Add(1)
 	words := strings.Fields(errorText(reply))
-	if x.redirects++; x.redirects > maxRedirects || len(words) < 3 {
+	if !x.tries.redirect() || len(words) < 3 {
 		x.err = fmt.Errorf("%s: redirection without end: %s", x.node.addr, strings.Join(words, " "))
 		return false
 	}
-	x.to, x.asking = u.node(redirectedTo(x.node.addr, words[2])), ask
+	x.route.redirect(u.node(redirectedTo(x.node.addr, words[2])), ask)
 	if !ask {
 		u.refresh.ask()
 	}
@@ -387,8 +370,8 @@ func (u *Upstream) finish(x *unit) {
 		x.reply, x.long = errorReply("UPSTREAM "+x.err.Error()), nil
 	}
 	switch {
-	case x.parent != nil:
-		x.parent.add(x)
+	case x.part.split != nil:
+		x.part.split.add(x)
 	case x.limit != nil && x.err == nil:
 		x.call.Reply = u.limits.reply(x)
 	case x.limits != nil && x.err == nil:

@@ -83,14 +83,14 @@ func (s *scripts) withSource(cmd *commands.Command, args [][]byte) [][]byte {
 // recover makes a unit send the source of a script that its node lacks. It reports whether to
 // send it again.
 func (s *scripts) recover(x *unit, reply []byte) bool {
-	if code(reply) != "NOSCRIPT" || x.isTransaction() || x.attempts > 0 {
+	if code(reply) != "NOSCRIPT" || x.isTransaction() || x.tries.attempts > 0 {
 		return false
 	}
 	args := s.withSource(x.call.Cmd, x.call.Args)
 	if len(args) == 0 || &args[0] == &x.call.Args[0] {
 		return false
 	}
-	x.attempts++
+	x.tries.attempts++
 	x.args = args
 	return true
 }

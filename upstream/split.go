@@ -21,6 +21,19 @@ type split struct {
 	failed []byte // the error reply of the first part that failed
 }
 
+// A part is what one unit contributes to the reply to a call of several: its elements, which belong to keys.
+type part struct {
+	split  *split // nil: the call is not split
+	keys   int    // of the call, or of the reply to KEYS
+	values rawReader
+}
+
+// read begins to read the elements of a reply, and returns their number.
+func (p *part) read(reply rawReader) int {
+	p.values = reply
+	return p.values.array()
+}
+
 // Tips of rows that say how calls are split and replies are merged.
 const (
 	multiShard   = "request_policy:multi_shard"
@@ -59,14 +72,15 @@ func (u *Upstream) split(units []*unit, c *call.Call) []*unit {
 		x := bySlot[slot]
 		if x == nil {
 			x = &unit{
-				call: c, parent: s, slot: slot, write: writes(c.Cmd, c.Args), args: [][]byte{c.Args[0]},
+				call: c, part: part{split: s}, slot: slot, write: writes(c.Cmd, c.Args),
+				args: [][]byte{c.Args[0]},
 			}
 			bySlot[slot] = x
 			units = append(units, x)
 			s.left++
 		}
 		x.args = append(x.args, args...)
-		x.keys++
+		x.part.keys++
 		s.parts[i] = x
 	}
 	return units
@@ -83,8 +97,7 @@ func (s *split) add(x *unit) {
 		n, _ := strconv.ParseInt(string(bytes.TrimSpace(x.reply[1:])), 10, 64)
 		s.sum += n
 	case s.merge == "":
-		x.values = x.reader()
-		if x.values.array() != x.keys {
+		if x.part.read(x.reader()) != x.part.keys {
 			s.failed = x.unexpected()
 		}
 	}
@@ -107,7 +120,7 @@ func (s *split) add(x *unit) {
 func (s *split) mergeValues() {
 	out := &resp.Blocks{}
 	for _, x := range s.parts {
-		if !x.values.next(out) {
+		if !x.part.values.next(out) {
 			s.call.Reply = x.unexpected()
 			return
 		}

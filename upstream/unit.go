@@ -21,22 +21,14 @@ type unit struct {
 	slot  int
 	write bool
 
-	parent *split           // the call is split, and this is a part of it
-	keys   int              // under a parent: how many of the call's keys it has
-	values rawReader        // under a parent: the reply's elements
 	limit  *decision        // it is a call of a function of ours
 	limits []queuedDecision // of a transaction
+	part   part             // of a call with several units
 
-	to        *node // where a redirection has pointed; nil: the master of the slot
-	only      bool  // no other node than to can answer
-	asking    bool  // that was ASK
-	redirects int
-	attempts  int // that may have reached a node
-	refreshed bool
-	refused   bool // in the last round, and is sent again
-	held      bool // it was not sent in the last round, since an earlier one of its key was
-	loads     int  // of the library
-	moved     bool // to the slice of the node's clock
+	route   route
+	tries   tries
+	refused bool // in the last round, and is sent again
+	held    bool // it was not sent in the last round, since an earlier one of its key was
 
 	node  *node // where it was sent last
 	items []*item
@@ -67,7 +59,7 @@ func (x *unit) compose() {
 			}
 		}
 		for _, args := range x.queue {
-			if x.asking {
+			if x.route.asking {
 				x.items = append(x.items, &item{args: wordAsking})
 			}
 			x.items = append(x.items, &item{args: args})
@@ -79,7 +71,7 @@ func (x *unit) compose() {
 		x.args = x.limit.args(x.node)
 	}
 	x.first[0] = item{args: x.args, reading: x.forwarded()}
-	if x.asking {
+	if x.route.asking {
 		x.items = []*item{{args: wordAsking}, &x.first[0]}
 		return
 	}
