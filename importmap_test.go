@@ -55,9 +55,9 @@ var mayImport = map[string][]string{
 	root:               {"engine", "engine/durable", "clock", "config", "resp"},
 	"engine": {
 		"engine/accounts", "engine/cluster", "engine/debug", "engine/doctor", "engine/durable",
-		"engine/faults", "engine/info", "engine/latency",
-		"engine/memory", "engine/pause", "engine/process", "engine/pubsub", "engine/replication", "engine/room",
-		"engine/slowlog", "engine/policies", "commands/introspection",
+		"engine/faults", "engine/info", "engine/latency", "engine/memory", "engine/pause",
+		"engine/process", "engine/pubsub", "engine/replication", "engine/room", "engine/slowlog",
+		"engine/policies", "commands/introspection",
 		"engine/stats", "engine/traces", "engine/tracking", "acl", "scripting", "commands", "commands/rl",
 		"persist/disk", "store", "store/effects", "upstream/call", "resp", "clock", "config", "logging",
 		"words", "policy",

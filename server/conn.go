@@ -256,7 +256,7 @@ func (c *conn) serve() {
 	}
 }
 
-// turns returns how many rounds, after the next, the connection waits for in return for what it has just done.
+// turns returns how many rounds, after the next, the connection waits for in return for what it has done.
 func (c *conn) turns() int { return min(c.progress.work/turnBytes, maxTurns) - 1 }
 
 // goesOn reports whether the connection has something to do in the next round, without anything new.

@@ -256,8 +256,8 @@ func TestRepliesResident(t *testing.T) {
 	}
 }
 
-// runForReplies runs a server with a limit of replies in MB, 0 for none, and fills it. Its collector runs often,
-// so that what it lags behind is little beside what is measured.
+// runForReplies runs a server with a limit of replies in MB, 0 for none, and fills it. Its collector runs
+// often, so that what it lags behind is little beside what is measured.
 func runForReplies(t *testing.T, outputMB int, words ...string) *process {
 	t.Helper()
 	limit := fmt.Sprintf("normal %dmb 0 0", outputMB)
