@@ -15,14 +15,16 @@ func (s *Session) Do(args [][]byte) resp.Value { return s.do(args, request{}) }
 
 // do is Do for a call that may have been postponed.
 func (s *Session) do(args [][]byte, r request) resp.Value {
-	s.work.req = r
-	s.work.ctx.Reset()
+	s.work.start(r)
 	if s.ending.dead.Load() {
 		s.ending.closing = true
 		return resp.None
 	}
 	s.inbox.collect()
 	reply := s.dispatch(args)
+	if !s.work.req.begun { // it was queued, refused or collected, so it has not ended the call before
+		s.EndCall()
+	}
 	if !s.work.req.postponed && s.tracking.Caching { // else what CLIENT CACHING is for is still to come
 		s.endCaching(args)
 	}
@@ -108,7 +110,6 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 			s.work.calls.run.Rejected++
 			return s.work.calls.refused(s.tx.reject(cmd, refusal))
 		}
-		s.EndCall()
 		if !s.tx.broken && !s.tx.watch.Dirty() { // else EXEC runs nothing
 			s.tx.add(cmd, args)
 		}
@@ -176,7 +177,10 @@ func (w *Work) byPolicy(args [][]byte) [][]byte {
 
 // Refuse returns an error reply for a command that the caller does not pass to Do.
 // EXEC then fails as after every error.
-func (s *Session) Refuse(text string) resp.Value { return s.tx.reject(nil, resp.Error(text)) }
+func (s *Session) Refuse(text string) resp.Value {
+	s.EndCall()
+	return s.tx.reject(nil, resp.Error(text))
+}
 
 var (
 	nameOfCheck = []byte("rl.check")

@@ -40,7 +40,7 @@ func (k keyspace) execute(cmd *commands.Command, args [][]byte) resp.Value {
 	if cmd.Is(commands.Transaction) {
 		shards |= s.tx.shards()
 	}
-	reply := k.executeIn(shards, cmd, args)
+	reply := k.executeIn(shards, cmd, args, 0)
 	if reply.IsError() && s.work.ctx.Full != nil {
 		return k.executeAgain(shards, cmd, args, reply)
 	}
@@ -55,19 +55,17 @@ func (k keyspace) executeAgain(
 ) resp.Value {
 	s := k.session
 	c := &s.work.ctx
-	for _, all := range [...]bool{false, true} {
+	for _, mode := range [...]commands.Mode{0, commands.Final} {
 		full := c.Full
 		c.Full, c.Retry = nil, false
-		if !s.engine.room.ReclaimPrefix(full, c.NowMs, all) {
+		if !s.engine.room.ReclaimPrefix(full, c.NowMs, mode.Is(commands.Final)) {
 			full.Refuse()
 			if s.work.ctx.Env.Shown() {
 				s.seen.showTrace() // end did not, because of Retry
 			}
 			break
 		}
-		c.Mode.Set(commands.Final, all)
-		reply = k.executeIn(shards, cmd, args)
-		c.Mode.Set(commands.Final, false)
+		reply = k.executeIn(shards, cmd, args, mode)
 		if c.Full == nil {
 			break
 		}
@@ -80,21 +78,26 @@ func (k keyspace) executeScript(cmd *commands.Command, args [][]byte) resp.Value
 	s := k.session
 	c := &s.work.ctx
 	shards := cmd.Locks(c, args)
-	c.Mode.Set(commands.MayRetry, shards != store.AllShards)
-	reply := k.executeIn(shards, cmd, args)
-	c.Mode.Set(commands.MayRetry, false)
+	var mode commands.Mode
+	mode.Set(commands.MayRetry, shards != store.AllShards)
+	reply := k.executeIn(shards, cmd, args, mode)
 	if c.Retry {
 		c.Retry = false
 		c.Out.Reset()
 		s.work.req.again = true
-		reply = k.executeIn(store.AllShards, cmd, args)
+		reply = k.executeIn(store.AllShards, cmd, args, 0)
 	}
-	c.Remember(nil)
 	return reply
 }
 
-// executeIn runs a command with a set of shards locked.
-func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [][]byte) resp.Value {
+// lasting are the modes that are the session's, or were found when the command was admitted. The others are
+// of one run.
+const lasting = commands.Replayed | commands.OutOfMemory
+
+// executeIn runs a command with a set of shards locked, in a mode.
+func (k keyspace) executeIn(
+	shards store.ShardSet, cmd *commands.Command, args [][]byte, mode commands.Mode,
+) resp.Value {
 	s := k.session
 	if s.engine.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
 		if !s.work.calls.waitForSpace() {
@@ -136,10 +139,9 @@ func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [
 	if s.side.follows != nil {
 		s.side.beginFollowing(cmd, args)
 	}
-	s.work.req.locked = shards != 0
-	s.work.ctx.Mode.Set(commands.MayWait, cmd.Flags&(commands.Blocking|commands.WaitsRoom) != 0)
-	s.work.ctx.Mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
-	s.work.ctx.Waiting = nil
+	mode.Set(commands.MayWait, cmd.Flags&(commands.Blocking|commands.WaitsRoom) != 0)
+	mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
+	s.work.ctx.Mode = s.work.ctx.Mode&lasting | mode
 	reply := s.work.calls.measure(cmd, args)
 	if s.work.ctx.Cut != commands.CutNone {
 		return k.drop(shards, reply)
@@ -167,7 +169,8 @@ func (k keyspace) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 		s.tx.orphanWatch()
 	}
 	k.begin()
-	s.work.req.locked = false
+	s.work.ctx.Unheld = store.AllShards
+	s.work.ctx.Mode &= lasting
 	defer k.end(0)
 	return s.work.calls.measure(cmd, args)
 }
@@ -176,9 +179,7 @@ func (k keyspace) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 func (k keyspace) drop(shards store.ShardSet, reply resp.Value) resp.Value {
 	s := k.session
 	c := &s.work.ctx
-	half := c.Cut == commands.CutHalf && (!s.work.rec.on || s.work.rec.group.Len() > 0)
-	c.Cut, c.Waiting = commands.CutNone, nil
-	if half {
+	if c.Cut == commands.CutHalf && (!s.work.rec.on || s.work.rec.group.Len() > 0) {
 		s.work.rec.group.Reset()
 		if !s.engine.locks.torn.any() {
 			s.engine.options.Log.Warn("a script that had written was ended: nothing of it is kept")

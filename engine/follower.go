@@ -30,8 +30,7 @@ func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 // error means that the two servers differ.
 func (z *replicaSide) apply(args [][]byte) error {
 	s := z.session
-	s.work.req = request{}
-	s.work.ctx.Reset()
+	s.work.start(request{})
 	cmd, refusal := s.engine.table.ResolveOwn(args)
 	if cmd == nil || refusal.IsError() {
 		return fmt.Errorf("%w: the command %q: %s", replication.ErrForeign, args[0], refusal.Str())
@@ -43,7 +42,6 @@ func (z *replicaSide) apply(args [][]byte) error {
 	}
 	reply := keyspace{s}.execute(cmd, args)
 	s.work.calls.run.Calls++
-	s.EndCall()
 	if s.work.calls.failed(&reply) {
 		s.work.calls.run.Failed++
 	}

@@ -206,9 +206,9 @@ func (k keyspace) callAgain(b *Blocked) {
 	r.env.Limits = s.work.env.Limits
 	own.Settings, own.NowMs, own.NowUs = c.Settings, c.NowMs, c.NowUs
 	own.Store, own.DB = c.Store, e.store.DB(own.DBIndex)
-	own.Outcome = commands.Outcome{Waiting: b.wait}
 	own.Reset()
 	own.Call(b.cmd, r.args)
+	own.Waiting = b.wait
 	for _, key := range b.wait.Keys {
 		e.preserveFor(b.wait, own.DB, key)
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/zlimit/zlimit/engine/slowlog"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 // To know how long each call takes, the clock would have to be read at its end, which a call of RL.ALLOW
@@ -26,10 +27,11 @@ func (s *Session) TakeLongArgs() (n int) {
 	return n
 }
 
-// open is called with the reading that every call makes when it begins.
+// open begins a call with the reading that every call makes then, which ends the one before.
 func (m *calls) open(monotonicUs int64) {
 	m.close(monotonicUs)
 	m.last.startUs = monotonicUs
+	m.work.req.begun = true
 }
 
 // EndCall reads the clock if the last call is open. The connection calls it before it
@@ -87,7 +89,7 @@ func (m *calls) measure(cmd *commands.Command, args [][]byte) resp.Value {
 	timed := m.isTimed(cmd)
 	reply := m.handle(cmd, args)
 	if s.work.ctx.Retry || s.work.ctx.Waiting != nil {
-		m.last.timed = timed
+		s.work.req.timed = timed
 		return reply // it runs again, or block goes on
 	}
 	attentionUs := s.engine.slow.attentionUs.Load()
@@ -115,23 +117,23 @@ func (m *calls) endNow(cmd *commands.Command, args [][]byte, timed bool) {
 	}
 }
 
-// nested calls a command of EXEC. Each begins when the one before has ended, so the
-// clock is read once for each.
-func (m *calls) nested(cmd *commands.Command, args [][]byte) resp.Value {
+// nested calls a command of EXEC. Each begins when the one before has ended, at startUs, so the clock is
+// read once for each.
+func (m *calls) nested(cmd *commands.Command, args [][]byte, startUs *int64) resp.Value {
 	s := m.session
 	timed := m.isTimed(cmd)
 	attentionUs := s.engine.slow.attentionUs.Load()
 	switch {
 	case attentionUs != never:
 	case timed:
-		m.last.nestedUs = s.engine.clock.MonotonicUs()
+		*startUs = s.engine.clock.MonotonicUs()
 	default:
 		return m.handle(cmd, args)
 	}
 	reply := m.handle(cmd, args)
 	endUs := s.engine.clock.MonotonicUs()
-	us := endUs - m.last.nestedUs
-	m.last.nestedUs = endUs
+	us := endUs - *startUs
+	*startUs = endUs
 	if timed {
 		m.stats.Latency(cmd).Add(us)
 	}
@@ -150,7 +152,7 @@ func (m *calls) handle(cmd *commands.Command, args [][]byte) resp.Value {
 	if len(args) >= longCall {
 		m.longArgs += len(args)
 	}
-	if s.work.req.locked {
+	if c.Unheld != store.AllShards {
 		c.Use(c.DBIndex)
 	} else {
 		c.DB = nil // SWAPDB may swap it at any time
@@ -163,11 +165,11 @@ func (m *calls) suspend(args [][]byte) *blockedCall {
 	s := m.session
 	e := s.engine
 	slow := e.slow.attentionUs.Load() != never
-	if !slow && !m.last.timed {
+	if !slow && !s.work.req.timed {
 		return nil
 	}
 	us := e.clock.MonotonicUs() - m.last.startUs
-	call := &blockedCall{timed: m.last.timed, startUs: m.last.startUs, ranUs: us}
+	call := &blockedCall{timed: s.work.req.timed, startUs: m.last.startUs, ranUs: us}
 	if slow {
 		e.slow.event(eventOf(s.work.ctx.Cmd), us)
 		call.args = slowlog.Args(args, s.work.ctx.Redacted)

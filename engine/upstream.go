@@ -40,6 +40,7 @@ func (f *forwarding) newCall(cmd *commands.Command, args [][]byte) *call.Call {
 
 // call runs a call and returns it.
 func (f *forwarding) call(c *call.Call) *call.Call {
+	f.session.EndCall()
 	f.session.leave()
 	f.session.engine.options.Upstream.Run([]*call.Call{c})
 	return c
@@ -182,6 +183,7 @@ func (f *forwarding) countError(c *call.Call) {
 func (f *forwarding) runCalls() {
 	s := f.session
 	startUs := s.engine.clock.MonotonicUs()
+	s.work.calls.open(startUs)
 	s.leave()
 	s.engine.options.Upstream.Run(f.calls)
 	us := s.engine.clock.MonotonicUs() - startUs

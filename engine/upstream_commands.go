@@ -137,7 +137,7 @@ func (f *forwarding) await(cmd *commands.Command, args [][]byte) resp.Value {
 		timedOut = resp.Null
 	}
 	s.work.ctx.Cmd = cmd
-	s.work.calls.last.startUs = s.engine.clock.MonotonicUs()
+	s.work.calls.open(s.engine.clock.MonotonicUs())
 	reply := s.Await(0, func(over <-chan struct{}) resp.Value {
 		s.engine.options.Upstream.Await(c, over)
 		return f.replyOf(c)
