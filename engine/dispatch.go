@@ -115,7 +115,7 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 		}
 		return resp.Queued
 	}
-	reply := s.exec.run(cmd, args)
+	reply := s.exec.execute(cmd, args)
 	s.work.calls.run.Calls++ // only now, as in Redis: INFO does not count itself
 	if s.work.calls.failed(&reply) {
 		s.work.calls.run.Failed++

@@ -10,8 +10,6 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-func (k keyspace) run(cmd *commands.Command, args [][]byte) resp.Value { return k.execute(cmd, args) }
-
 func (keyspace) refuseQueued(*commands.Command, [][]byte) resp.Value { return resp.None }
 
 func (k keyspace) finish(reply resp.Value) resp.Value {
@@ -118,23 +116,12 @@ func (k keyspace) executeIn(
 	if busy != nil {
 		return k.executeWhileBusy(cmd, args, busy)
 	}
-	defer k.end(shards)
-	if s.engine.locks.torn.has(shards) {
-		s.ending.closing = true
+	if torn := s.engine.locks.torn.has(shards); torn || s.side.follows != nil && s.side.follows.over() {
+		s.ending.closing = s.ending.closing || torn
+		s.engine.store.Unlock(shards)
 		return resp.None
 	}
-	if s.side.follows != nil && s.side.follows.over() {
-		return resp.None
-	}
-	s.work.ctx.Unheld = ^shards
-	if wanted := s.engine.recording.wanted(); wanted != 0 {
-		s.work.rec.begin(shards, wanted)
-	}
-	if s.answers.noTouch {
-		s.work.req.untouched = shards
-		s.engine.store.NoTouch(shards, true)
-	}
-	k.begin()
+	defer k.begin(shards).end()
 	k.serveDue(shards)
 	if s.side.follows != nil {
 		s.side.beginFollowing(cmd, args)
@@ -168,10 +155,8 @@ func (k keyspace) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 	if len(cmd.Keys) == 0 { // all but WATCH
 		s.tx.orphanWatch()
 	}
-	k.begin()
-	s.work.ctx.Unheld = store.AllShards
+	defer k.begin(0).end()
 	s.work.ctx.Mode &= lasting
-	defer k.end(0)
 	return s.work.calls.measure(cmd, args)
 }
 

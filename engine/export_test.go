@@ -33,7 +33,7 @@ func (s *Session) Replay(db int, args [][]byte) resp.Value {
 	defer s.engine.store.Unlock(store.AllShards)
 	s.work.ctx.Reset()
 	s.work.ctx.Unheld = 0
-	keyspace{s}.begin()
+	keyspace{s}.readInstant()
 	s.work.ctx.NowMs, s.work.ctx.NowUs = 0, 0
 	s.work.ctx.Use(db)
 	return s.engine.table.Call(&s.work.ctx, args)

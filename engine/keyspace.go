@@ -9,8 +9,31 @@ import (
 // keyspace runs commands on the keys of the engine.
 type keyspace struct{ session *Session }
 
-// begin sets the instant and the settings of a command, script or EXEC.
-func (k keyspace) begin() {
+// A run is a command, script or EXEC while it holds its shards. begin and end are called as
+//
+//	defer k.begin(shards).end()
+type run struct {
+	session *Session
+	shards  store.ShardSet
+}
+
+// begin begins a run in shards that are locked.
+func (k keyspace) begin(shards store.ShardSet) run {
+	s := k.session
+	s.work.ctx.Unheld = ^shards
+	if wanted := s.engine.recording.wanted(); wanted != 0 {
+		s.work.rec.begin(shards, wanted)
+	}
+	if s.answers.noTouch {
+		s.work.req.untouched = shards
+		s.engine.store.NoTouch(shards, true)
+	}
+	k.readInstant()
+	return run{s, shards}
+}
+
+// readInstant sets the instant and the settings of a command, script or EXEC.
+func (k keyspace) readInstant() {
 	s := k.session
 	c := &s.work.ctx
 	var monotonicUs int64
@@ -35,10 +58,10 @@ func (k keyspace) begin() {
 	}
 }
 
-// end unlocks the shards of a command, script or EXEC. Its changes are in the
-// journal before anybody can see them or receive a message about them.
-func (k keyspace) end(shards store.ShardSet) {
-	s := k.session
+// end unlocks the shards of a run. Its changes are in the journal before anybody can see them or receive a
+// message about them.
+func (r run) end() {
+	s, shards := r.session, r.shards
 	recorded := s.work.rec.on
 	if recorded {
 		s.work.rec.notify()
@@ -138,19 +161,14 @@ func (k keyspace) serveApart(shards store.ShardSet) bool {
 	if busy != nil {
 		return false
 	}
-	defer s.work.calls.flush()
-	defer k.end(shards)
 	if e.locks.torn.has(shards) {
+		e.store.Unlock(shards)
 		return false
 	}
-	if wanted := e.recording.wanted(); wanted != 0 {
-		s.work.rec.begin(shards, wanted)
-	}
-	k.begin()
+	defer s.work.calls.flush()
+	defer k.begin(shards).end()
 	k.serveDue(shards)
 	k.serve(shards)
-	s.work.rec.notify()
-	s.work.rec.invalidate()
 	return true
 }
 
