@@ -97,28 +97,29 @@ func (k keyspace) executeIn(
 	shards store.ShardSet, cmd *commands.Command, args [][]byte, mode commands.Mode,
 ) resp.Value {
 	s := k.session
-	if s.engine.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
-		if !s.work.calls.waitForSpace() {
+	e, w := s.engine, s.work
+	if e.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
+		if !w.calls.waitForSpace() {
 			s.ending.canceled = true
 			return errCanceled
 		}
 	}
 	s.order.runEarlierFirst(shards, cmd, args)
-	shards, busy := s.engine.locks.lock(s, shards)
-	for busy == nil && s.work.req.rules != s.engine.repl.rules.Load() && s.side.follows == nil {
+	shards, busy := e.locks.lock(s, shards)
+	for busy == nil && w.req.rules != e.repl.rules.Load() && s.side.follows == nil {
 		// The role may have changed since the command was admitted.
-		s.engine.store.Unlock(shards)
+		e.store.Unlock(shards)
 		if refusal := s.admit(cmd, args); refusal.IsError() {
 			return s.tx.reject(cmd, refusal)
 		}
-		shards, busy = s.engine.locks.lock(s, shards)
+		shards, busy = e.locks.lock(s, shards)
 	}
 	if busy != nil {
 		return k.executeWhileBusy(cmd, args, busy)
 	}
-	if torn := s.engine.locks.torn.has(shards); torn || s.side.follows != nil && s.side.follows.over() {
+	if torn := e.locks.torn.has(shards); torn || s.side.follows != nil && s.side.follows.over() {
 		s.ending.closing = s.ending.closing || torn
-		s.engine.store.Unlock(shards)
+		e.store.Unlock(shards)
 		return resp.None
 	}
 	defer k.begin(shards).end()
@@ -128,18 +129,18 @@ func (k keyspace) executeIn(
 	}
 	mode.Set(commands.MayWait, cmd.Flags&(commands.Blocking|commands.WaitsRoom) != 0)
 	mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
-	s.work.ctx.Mode = s.work.ctx.Mode&lasting | mode
-	reply := s.work.calls.measure(cmd, args)
-	if s.work.ctx.Cut != commands.CutNone {
+	w.ctx.Mode = w.ctx.Mode&lasting | mode
+	reply := w.calls.measure(cmd, args)
+	if w.ctx.Cut != commands.CutNone {
 		return k.drop(shards, reply)
 	}
-	if w := s.work.ctx.Waiting; w != nil {
-		s.block(w, args)
+	if w.ctx.Waiting != nil {
+		s.block(w.ctx.Waiting, args)
 	}
 	k.serve(shards)
-	s.work.rec.notify()
-	s.work.rec.invalidate()
-	if !s.work.req.again { // else what the first run has sent the session would precede the reply
+	w.rec.notify()
+	w.rec.invalidate()
+	if !w.req.again { // else what the first run has sent the session would precede the reply
 		s.inbox.collect()
 	}
 	return reply

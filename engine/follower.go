@@ -30,7 +30,8 @@ func (e *Engine) newMasterSession(f *follower, addr string) *Session {
 // error means that the two servers differ.
 func (z *replicaSide) apply(args [][]byte) error {
 	s := z.session
-	s.work.start(request{})
+	s.work.req = request{}
+	s.work.ctx.Reset()
 	cmd, refusal := s.engine.table.ResolveOwn(args)
 	if cmd == nil || refusal.IsError() {
 		return fmt.Errorf("%w: the command %q: %s", replication.ErrForeign, args[0], refusal.Str())

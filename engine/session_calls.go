@@ -145,10 +145,9 @@ func (m *calls) nested(cmd *commands.Command, args [][]byte, startUs *int64) res
 
 // handle runs a handler. Its shards must be locked.
 func (m *calls) handle(cmd *commands.Command, args [][]byte) resp.Value {
-	s := m.session
-	c := &s.work.ctx
+	c := &m.work.ctx
 	c.Call(cmd, args)
-	c.Proto = s.answers.proto
+	c.Proto = m.session.answers.proto
 	if len(args) >= longCall {
 		m.longArgs += len(args)
 	}

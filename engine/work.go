@@ -95,12 +95,6 @@ type recorder struct {
 	notified int           // how many of its changes were published as events
 }
 
-// start forgets the call before, but for its end: see openCall.
-func (w *Work) start(r request) {
-	w.req = r
-	w.ctx.Reset()
-}
-
 // Count adds what was counted to the statistics.
 func (w *Work) Count() { w.calls.flush() }
 
