@@ -37,13 +37,16 @@ func (m *calls) open(monotonicUs int64) {
 // EndCall reads the clock if the last call is open. The connection calls it before it
 // waits for anything else than the next command, such as its client.
 func (s *Session) EndCall() {
-	if s.work.calls.last.cmd == nil {
-		return
+	if m := &s.work.calls; m.last.cmd != nil {
+		m.end()
 	}
-	nowUs, monotonicUs := s.engine.clock.Read()
-	s.work.calls.last.endedUs = nowUs
-	s.work.calls.close(monotonicUs)
-	s.work.calls.last.args = nil // they keep the connection's buffer
+}
+
+func (m *calls) end() {
+	nowUs, monotonicUs := m.session.engine.clock.Read()
+	m.last.endedUs = nowUs
+	m.close(monotonicUs)
+	m.last.args = nil // they keep the connection's buffer
 }
 
 // endUs returns the reading of EndCall, or a new one.
