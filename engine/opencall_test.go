@@ -43,6 +43,17 @@ func TestForwardedCallEndsTheOneBefore(t *testing.T) {
 			do(s, "unwatch")
 		}
 		require.Contains(t, slowlog(s), "get:20000", "the call itself took that long")
+
+		do(s, "slowlog reset")
+		for range 50 {
+			do(s, "client id")
+			do(s, "blpop k 0")
+			far.hands.pass(20)
+			s.Publish(engine.Buffers{})
+			s.Blocked().TimeOut()
+			s.Resume()
+		}
+		require.NotContains(t, slowlog(s), "client", "blpop")
 	}
 }
 
