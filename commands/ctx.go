@@ -166,10 +166,13 @@ func (c *Ctx) Nest(parent *Ctx) {
 	}
 }
 
-// Call prepares c for a command, which Run then runs.
-func (c *Ctx) Call(cmd *Command, args [][]byte) { c.Cmd, c.Args, c.Redacted = cmd, args, 0 }
+// Call prepares c for a command, which Run then runs. Nothing is left of the outcome of the one before.
+func (c *Ctx) Call(cmd *Command, args [][]byte) {
+	c.Cmd, c.Args = cmd, args
+	c.Outcome = Outcome{}
+}
 
-// Remember keeps what Command.Locks has found for the handler. It is forgotten by Remember(nil).
+// Remember keeps what Command.Locks has found for the handler, until Reset.
 func (c *Ctx) Remember(found any) { c.scratch.found = found }
 
 // Remembered returns what Remember keeps.

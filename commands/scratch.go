@@ -41,8 +41,8 @@ func kept(now, before, used int) int {
 // long reports whether so many bytes are used that what stands there is to be encoded.
 func (s *scratch) long() bool { return len(s.bytes) > maxPendingBytes }
 
-// Reset frees the scratch space, which invalidates the replies in it. The space of a
-// huge reply is released.
+// Reset frees the scratch space, which invalidates the replies in it, and forgets what Remember keeps. The
+// space of a huge reply is released.
 func (c *Ctx) Reset() {
 	c.Out.Reset()
 	c.scratch.reset()
@@ -51,6 +51,9 @@ func (c *Ctx) Reset() {
 func (s *scratch) reset() {
 	const keep = 64 << 10
 	s.values, s.bytes = s.values[:0], s.bytes[:0]
+	if s.found != nil {
+		s.found = nil
+	}
 	if cap(s.values) > keep/64 {
 		s.values = nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/persist/disk"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 const configFlags = commands.Admin | commands.NoScript | commands.Loading | commands.Stale
@@ -86,7 +87,7 @@ func (e *Engine) configSet(c *commands.Ctx) resp.Value {
 		}
 		return resp.Error("ERR " + err.Error())
 	}
-	if !caller(c).work.req.locked { // otherwise the next Tick does it
+	if c.Unheld == store.AllShards { // otherwise the next Tick does it
 		e.room.CountPrefixes()
 	}
 	return resp.OK

@@ -11,11 +11,13 @@ import (
 
 // Do runs one command and returns its reply, or resp.None if nothing is to be
 // sent. The reply is valid until the next Do; args are not kept.
-func (s *Session) Do(args [][]byte) resp.Value { return s.do(args, request{}) }
+func (s *Session) Do(args [][]byte) resp.Value {
+	s.work.req = request{}
+	return s.do(args)
+}
 
-// do is Do for a call that may have been postponed.
-func (s *Session) do(args [][]byte, r request) resp.Value {
-	s.work.req = r
+// do is Do for the request that the work has.
+func (s *Session) do(args [][]byte) resp.Value {
 	s.work.ctx.Reset()
 	if s.ending.dead.Load() {
 		s.ending.closing = true
@@ -23,6 +25,9 @@ func (s *Session) do(args [][]byte, r request) resp.Value {
 	}
 	s.inbox.collect()
 	reply := s.dispatch(args)
+	if !s.work.req.begun { // it was queued, refused or collected, so it has not ended the call before
+		s.EndCall()
+	}
 	if !s.work.req.postponed && s.tracking.Caching { // else what CLIENT CACHING is for is still to come
 		s.endCaching(args)
 	}
@@ -59,7 +64,8 @@ func (b *Blocked) runPostponed() resp.Value {
 	if !b.postponed.released {
 		return b.reply
 	}
-	return s.do(b.postponed.args, b.postponed.request)
+	s.work.req = b.postponed.request
+	return s.do(b.postponed.args)
 }
 
 // apply drops the reply of a command that has ended if CLIENT REPLY says so.
@@ -108,13 +114,12 @@ func (s *Session) dispatch(args [][]byte) resp.Value {
 			s.work.calls.run.Rejected++
 			return s.work.calls.refused(s.tx.reject(cmd, refusal))
 		}
-		s.EndCall()
 		if !s.tx.broken && !s.tx.watch.Dirty() { // else EXEC runs nothing
 			s.tx.add(cmd, args)
 		}
 		return resp.Queued
 	}
-	reply := s.exec.run(cmd, args)
+	reply := s.exec.execute(cmd, args)
 	s.work.calls.run.Calls++ // only now, as in Redis: INFO does not count itself
 	if s.work.calls.failed(&reply) {
 		s.work.calls.run.Failed++
@@ -176,7 +181,10 @@ func (w *Work) byPolicy(args [][]byte) [][]byte {
 
 // Refuse returns an error reply for a command that the caller does not pass to Do.
 // EXEC then fails as after every error.
-func (s *Session) Refuse(text string) resp.Value { return s.tx.reject(nil, resp.Error(text)) }
+func (s *Session) Refuse(text string) resp.Value {
+	s.EndCall()
+	return s.tx.reject(nil, resp.Error(text))
+}
 
 var (
 	nameOfCheck = []byte("rl.check")
@@ -186,18 +194,22 @@ var (
 // Check runs a call of RL.CHECK that policy.Matcher.Call has made, as Session.Do does, whatever
 // rename-command calls the command.
 func Check(s *Session, words [][]byte) resp.Value {
-	return doOwn(s, nameOfCheck, words, request{rewritten: true})
+	s.work.req = request{rewritten: true}
+	return doOwn(s, nameOfCheck, words)
 }
 
 // Allow runs a call of RL.ALLOW, as Session.Do does, whatever rename-command calls the command.
-func Allow(s *Session, words [][]byte) resp.Value { return doOwn(s, nameOfAllow, words, request{}) }
+func Allow(s *Session, words [][]byte) resp.Value {
+	s.work.req = request{}
+	return doOwn(s, nameOfAllow, words)
+}
 
 // doOwn runs a call of the command with this name, whatever clients call it.
-func doOwn(s *Session, name []byte, words [][]byte, r request) resp.Value {
+func doOwn(s *Session, name []byte, words [][]byte) resp.Value {
 	if cmd := s.engine.table.Own(name); cmd.Called != cmd.Name {
 		words[0] = []byte(cmd.Called)
 	}
-	return s.do(words, r)
+	return s.do(words)
 }
 
 // ChecksWait reports whether a call of RL.CHECK may wait: for an upstream, for the disk, or for the end of a

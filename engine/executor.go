@@ -10,8 +10,6 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-func (k keyspace) run(cmd *commands.Command, args [][]byte) resp.Value { return k.execute(cmd, args) }
-
 func (keyspace) refuseQueued(*commands.Command, [][]byte) resp.Value { return resp.None }
 
 func (k keyspace) finish(reply resp.Value) resp.Value {
@@ -40,7 +38,7 @@ func (k keyspace) execute(cmd *commands.Command, args [][]byte) resp.Value {
 	if cmd.Is(commands.Transaction) {
 		shards |= s.tx.shards()
 	}
-	reply := k.executeIn(shards, cmd, args)
+	reply := k.executeIn(shards, cmd, args, 0)
 	if reply.IsError() && s.work.ctx.Full != nil {
 		return k.executeAgain(shards, cmd, args, reply)
 	}
@@ -55,19 +53,17 @@ func (k keyspace) executeAgain(
 ) resp.Value {
 	s := k.session
 	c := &s.work.ctx
-	for _, all := range [...]bool{false, true} {
+	for _, mode := range [...]commands.Mode{0, commands.Final} {
 		full := c.Full
 		c.Full, c.Retry = nil, false
-		if !s.engine.room.ReclaimPrefix(full, c.NowMs, all) {
+		if !s.engine.room.ReclaimPrefix(full, c.NowMs, mode.Is(commands.Final)) {
 			full.Refuse()
 			if s.work.ctx.Env.Shown() {
 				s.seen.showTrace() // end did not, because of Retry
 			}
 			break
 		}
-		c.Mode.Set(commands.Final, all)
-		reply = k.executeIn(shards, cmd, args)
-		c.Mode.Set(commands.Final, false)
+		reply = k.executeIn(shards, cmd, args, mode)
 		if c.Full == nil {
 			break
 		}
@@ -80,77 +76,71 @@ func (k keyspace) executeScript(cmd *commands.Command, args [][]byte) resp.Value
 	s := k.session
 	c := &s.work.ctx
 	shards := cmd.Locks(c, args)
-	c.Mode.Set(commands.MayRetry, shards != store.AllShards)
-	reply := k.executeIn(shards, cmd, args)
-	c.Mode.Set(commands.MayRetry, false)
+	var mode commands.Mode
+	mode.Set(commands.MayRetry, shards != store.AllShards)
+	reply := k.executeIn(shards, cmd, args, mode)
 	if c.Retry {
 		c.Retry = false
 		c.Out.Reset()
 		s.work.req.again = true
-		reply = k.executeIn(store.AllShards, cmd, args)
+		reply = k.executeIn(store.AllShards, cmd, args, 0)
 	}
-	c.Remember(nil)
 	return reply
 }
 
-// executeIn runs a command with a set of shards locked.
-func (k keyspace) executeIn(shards store.ShardSet, cmd *commands.Command, args [][]byte) resp.Value {
+// lasting are the modes that are the session's, or were found when the command was admitted. The others are
+// of one run.
+const lasting = commands.Replayed | commands.OutOfMemory
+
+// executeIn runs a command with a set of shards locked, in a mode.
+func (k keyspace) executeIn(
+	shards store.ShardSet, cmd *commands.Command, args [][]byte, mode commands.Mode,
+) resp.Value {
 	s := k.session
-	if s.engine.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
-		if !s.work.calls.waitForSpace() {
+	e, w := s.engine, s.work
+	if e.storage.Logging() && (cmd.Is(commands.Write) || cmd.Locks != nil || len(s.tx.queued) > 0) {
+		if !w.calls.waitForSpace() {
 			s.ending.canceled = true
 			return errCanceled
 		}
 	}
 	s.order.runEarlierFirst(shards, cmd, args)
-	shards, busy := s.engine.locks.lock(s, shards)
-	for busy == nil && s.work.req.rules != s.engine.repl.rules.Load() && s.side.follows == nil {
+	shards, busy := e.locks.lock(s, shards)
+	for busy == nil && w.req.rules != e.repl.rules.Load() && s.side.follows == nil {
 		// The role may have changed since the command was admitted.
-		s.engine.store.Unlock(shards)
+		e.store.Unlock(shards)
 		if refusal := s.admit(cmd, args); refusal.IsError() {
 			return s.tx.reject(cmd, refusal)
 		}
-		shards, busy = s.engine.locks.lock(s, shards)
+		shards, busy = e.locks.lock(s, shards)
 	}
 	if busy != nil {
 		return k.executeWhileBusy(cmd, args, busy)
 	}
-	defer k.end(shards)
-	if s.engine.locks.torn.has(shards) {
-		s.ending.closing = true
+	if torn := e.locks.torn.has(shards); torn || s.side.follows != nil && s.side.follows.over() {
+		s.ending.closing = s.ending.closing || torn
+		e.store.Unlock(shards)
 		return resp.None
 	}
-	if s.side.follows != nil && s.side.follows.over() {
-		return resp.None
-	}
-	s.work.ctx.Unheld = ^shards
-	if wanted := s.engine.recording.wanted(); wanted != 0 {
-		s.work.rec.begin(shards, wanted)
-	}
-	if s.answers.noTouch {
-		s.work.req.untouched = shards
-		s.engine.store.NoTouch(shards, true)
-	}
-	k.begin()
+	defer k.begin(shards).end()
 	k.serveDue(shards)
 	if s.side.follows != nil {
 		s.side.beginFollowing(cmd, args)
 	}
-	s.work.req.locked = shards != 0
-	s.work.ctx.Mode.Set(commands.MayWait, cmd.Flags&(commands.Blocking|commands.WaitsRoom) != 0)
-	s.work.ctx.Mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
-	s.work.ctx.Waiting = nil
-	reply := s.work.calls.measure(cmd, args)
-	if s.work.ctx.Cut != commands.CutNone {
+	mode.Set(commands.MayWait, cmd.Flags&(commands.Blocking|commands.WaitsRoom) != 0)
+	mode.Set(commands.MayStream, s.peer.Streams && !cmd.Is(commands.Transaction))
+	w.ctx.Mode = w.ctx.Mode&lasting | mode
+	reply := w.calls.measure(cmd, args)
+	if w.ctx.Cut != commands.CutNone {
 		return k.drop(shards, reply)
 	}
-	if w := s.work.ctx.Waiting; w != nil {
-		s.block(w, args)
+	if w.ctx.Waiting != nil {
+		s.block(w.ctx.Waiting, args)
 	}
 	k.serve(shards)
-	s.work.rec.notify()
-	s.work.rec.invalidate()
-	if !s.work.req.again { // else what the first run has sent the session would precede the reply
+	w.rec.notify()
+	w.rec.invalidate()
+	if !w.req.again { // else what the first run has sent the session would precede the reply
 		s.inbox.collect()
 	}
 	return reply
@@ -166,9 +156,8 @@ func (k keyspace) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 	if len(cmd.Keys) == 0 { // all but WATCH
 		s.tx.orphanWatch()
 	}
-	k.begin()
-	s.work.req.locked = false
-	defer k.end(0)
+	defer k.begin(0).end()
+	s.work.ctx.Mode &= lasting
 	return s.work.calls.measure(cmd, args)
 }
 
@@ -176,9 +165,7 @@ func (k keyspace) executeWhileBusy(cmd *commands.Command, args [][]byte, busy *s
 func (k keyspace) drop(shards store.ShardSet, reply resp.Value) resp.Value {
 	s := k.session
 	c := &s.work.ctx
-	half := c.Cut == commands.CutHalf && (!s.work.rec.on || s.work.rec.group.Len() > 0)
-	c.Cut, c.Waiting = commands.CutNone, nil
-	if half {
+	if c.Cut == commands.CutHalf && (!s.work.rec.on || s.work.rec.group.Len() > 0) {
 		s.work.rec.group.Reset()
 		if !s.engine.locks.torn.any() {
 			s.engine.options.Log.Warn("a script that had written was ended: nothing of it is kept")

@@ -30,10 +30,8 @@ func (e *Engine) HoldPubSub() (release func()) {
 // deadline: while a log is read nothing expires.
 func (s *Session) Replay(db int, args [][]byte) resp.Value {
 	s.engine.store.Lock(store.AllShards)
-	defer s.engine.store.Unlock(store.AllShards)
 	s.work.ctx.Reset()
-	s.work.ctx.Unheld = 0
-	keyspace{s}.begin()
+	defer keyspace{s}.begin(store.AllShards).end()
 	s.work.ctx.NowMs, s.work.ctx.NowUs = 0, 0
 	s.work.ctx.Use(db)
 	return s.engine.table.Call(&s.work.ctx, args)

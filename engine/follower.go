@@ -43,7 +43,6 @@ func (z *replicaSide) apply(args [][]byte) error {
 	}
 	reply := keyspace{s}.execute(cmd, args)
 	s.work.calls.run.Calls++
-	s.EndCall()
 	if s.work.calls.failed(&reply) {
 		s.work.calls.run.Failed++
 	}

@@ -9,66 +9,85 @@ import (
 // keyspace runs commands on the keys of the engine.
 type keyspace struct{ session *Session }
 
-// begin sets the instant and the settings of a command, script or EXEC.
-func (k keyspace) begin() {
+// A run is a command, script or EXEC while it holds its shards. begin and end are called as
+//
+//	defer k.begin(shards).end()
+type run struct {
+	session *Session
+	shards  store.ShardSet
+}
+
+// begin begins a run in shards that are locked: it sets its instant and its settings.
+func (k keyspace) begin(shards store.ShardSet) run {
 	s := k.session
-	c := &s.work.ctx
+	e, w := s.engine, s.work
+	c, env := &w.ctx, &w.env
+	c.Unheld = ^shards
+	if wanted := e.recording.wanted(); wanted != 0 {
+		w.rec.begin(shards, wanted)
+	}
+	if s.answers.noTouch {
+		w.req.untouched = shards
+		e.store.NoTouch(shards, true)
+	}
 	var monotonicUs int64
-	c.NowUs, monotonicUs = s.engine.clock.Read()
-	s.work.calls.open(monotonicUs)
+	c.NowUs, monotonicUs = e.clock.Read()
+	w.calls.open(monotonicUs)
 	c.NowMs = c.NowUs / 1000
-	if settings := s.engine.cfg.settings.Load(); settings != c.Settings {
-		s.work.calls.adopt(settings)
+	if settings := e.cfg.settings.Load(); settings != c.Settings {
+		w.calls.adopt(settings)
 	}
 	if r := s.who.restriction(); r != s.who.guard.rules {
 		s.who.setGuard(r)
 	}
-	if on := s.engine.observers.traces.On(); on != (s.work.calls.limits.Tracer != nil) {
+	if on := e.observers.traces.On(); on != (w.calls.limits.Tracer != nil) {
 		s.seen.setTracer(on)
 	}
-	s.work.ctx.Env.Preserve(s.engine.store.Snapshot() != nil)
-	if watched := s.engine.observers.monitored.Load(); watched || s.work.ctx.Env.Shown() {
+	env.Preserve(e.store.Snapshot() != nil)
+	if watched := e.observers.monitored.Load(); watched || env.Shown() {
 		s.seen.beginTrace(watched)
 	}
-	if s.work.ctx.Env.Observed() || s.engine.observers.doctor.On() {
+	if env.Observed() || e.observers.doctor.On() {
 		s.seen.observe()
 	}
+	return run{s, shards}
 }
 
-// end unlocks the shards of a command, script or EXEC. Its changes are in the
-// journal before anybody can see them or receive a message about them.
-func (k keyspace) end(shards store.ShardSet) {
-	s := k.session
-	recorded := s.work.rec.on
+// end unlocks the shards of a run. Its changes are in the journal before anybody can see them or receive a
+// message about them.
+func (r run) end() {
+	s, shards := r.session, r.shards
+	e, w := s.engine, s.work
+	recorded := w.rec.on
 	if recorded {
-		s.work.rec.notify()
-		s.work.rec.invalidate()
-		s.work.rec.commit(shards)
-		if s.engine.recording.tracks() {
-			s.work.invalid.Evict(shards)
+		w.rec.notify()
+		w.rec.invalidate()
+		w.rec.commit(shards)
+		if e.recording.tracks() {
+			w.invalid.Evict(shards)
 		}
-		s.work.invalid.SendBeforeReply()
+		w.invalid.SendBeforeReply()
 	}
 	if s.side.follows != nil && shards != 0 && !s.tx.open && !s.ending.closing && !s.side.follows.over() {
 		s.side.follows.commit()
 	}
-	if s.work.ctx.Env.Shown() {
+	if w.env.Shown() {
 		s.seen.showTrace()
 	}
-	for _, b := range s.work.req.served {
+	for _, b := range w.req.served {
 		b.countEnd(&b.reply)
 		b.end(b.reply)
 	}
-	s.work.req.served = nil
+	w.req.served = nil
 	if recorded {
-		s.work.invalid.SendAfterReplies()
+		w.invalid.SendAfterReplies()
 	}
-	s.engine.broker.Release(&s.inbox.subscriber)
-	if s.work.req.untouched != 0 {
-		s.engine.store.NoTouch(s.work.req.untouched, false)
-		s.work.req.untouched = 0
+	e.broker.Release(&s.inbox.subscriber)
+	if w.req.untouched != 0 {
+		e.store.NoTouch(w.req.untouched, false)
+		w.req.untouched = 0
 	}
-	s.engine.store.Unlock(shards)
+	e.store.Unlock(shards)
 }
 
 // serve gives the elements under keys that sessions wait for to those that wait
@@ -138,19 +157,14 @@ func (k keyspace) serveApart(shards store.ShardSet) bool {
 	if busy != nil {
 		return false
 	}
-	defer s.work.calls.flush()
-	defer k.end(shards)
 	if e.locks.torn.has(shards) {
+		e.store.Unlock(shards)
 		return false
 	}
-	if wanted := e.recording.wanted(); wanted != 0 {
-		s.work.rec.begin(shards, wanted)
-	}
-	k.begin()
+	defer s.work.calls.flush()
+	defer k.begin(shards).end()
 	k.serveDue(shards)
 	k.serve(shards)
-	s.work.rec.notify()
-	s.work.rec.invalidate()
 	return true
 }
 
@@ -206,9 +220,9 @@ func (k keyspace) callAgain(b *Blocked) {
 	r.env.Limits = s.work.env.Limits
 	own.Settings, own.NowMs, own.NowUs = c.Settings, c.NowMs, c.NowUs
 	own.Store, own.DB = c.Store, e.store.DB(own.DBIndex)
-	own.Outcome = commands.Outcome{Waiting: b.wait}
 	own.Reset()
 	own.Call(b.cmd, r.args)
+	own.Waiting = b.wait
 	for _, key := range b.wait.Keys {
 		e.preserveFor(b.wait, own.DB, key)
 	}

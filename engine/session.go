@@ -210,13 +210,13 @@ type trace struct {
 
 // An executor runs what a session has admitted.
 type executor interface {
-	// run runs a command and returns its reply, or resp.None if that comes later.
-	run(cmd *commands.Command, args [][]byte) resp.Value
+	// execute runs a command and returns its reply, or resp.None if that comes later.
+	execute(cmd *commands.Command, args [][]byte) resp.Value
 	// refuseQueued returns the error reply for a command that EXEC could not run, or resp.None.
 	refuseQueued(cmd *commands.Command, args [][]byte) resp.Value
 	// finish returns the reply of Do for that of its command: behind those of the calls before it.
 	finish(reply resp.Value) resp.Value
-	// flush runs the calls that run has put off, and returns their replies.
+	// flush runs the calls that execute has put off, and returns their replies.
 	flush() resp.Value
 }
 

@@ -5,6 +5,7 @@ import (
 	"github.com/zlimit/zlimit/engine/slowlog"
 	"github.com/zlimit/zlimit/engine/stats"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/store"
 )
 
 // To know how long each call takes, the clock would have to be read at its end, which a call of RL.ALLOW
@@ -26,22 +27,26 @@ func (s *Session) TakeLongArgs() (n int) {
 	return n
 }
 
-// open is called with the reading that every call makes when it begins.
+// open begins a call with the reading that every call makes then, which ends the one before.
 func (m *calls) open(monotonicUs int64) {
 	m.close(monotonicUs)
 	m.last.startUs = monotonicUs
+	m.work.req.begun = true
 }
 
 // EndCall reads the clock if the last call is open. The connection calls it before it
 // waits for anything else than the next command, such as its client.
 func (s *Session) EndCall() {
-	if s.work.calls.last.cmd == nil {
-		return
+	if m := &s.work.calls; m.last.cmd != nil {
+		m.end()
 	}
-	nowUs, monotonicUs := s.engine.clock.Read()
-	s.work.calls.last.endedUs = nowUs
-	s.work.calls.close(monotonicUs)
-	s.work.calls.last.args = nil // they keep the connection's buffer
+}
+
+func (m *calls) end() {
+	nowUs, monotonicUs := m.session.engine.clock.Read()
+	m.last.endedUs = nowUs
+	m.close(monotonicUs)
+	m.last.args = nil // they keep the connection's buffer
 }
 
 // endUs returns the reading of EndCall, or a new one.
@@ -87,7 +92,7 @@ func (m *calls) measure(cmd *commands.Command, args [][]byte) resp.Value {
 	timed := m.isTimed(cmd)
 	reply := m.handle(cmd, args)
 	if s.work.ctx.Retry || s.work.ctx.Waiting != nil {
-		m.last.timed = timed
+		s.work.req.timed = timed
 		return reply // it runs again, or block goes on
 	}
 	attentionUs := s.engine.slow.attentionUs.Load()
@@ -115,23 +120,23 @@ func (m *calls) endNow(cmd *commands.Command, args [][]byte, timed bool) {
 	}
 }
 
-// nested calls a command of EXEC. Each begins when the one before has ended, so the
-// clock is read once for each.
-func (m *calls) nested(cmd *commands.Command, args [][]byte) resp.Value {
+// nested calls a command of EXEC. Each begins when the one before has ended, at startUs, so the clock is
+// read once for each.
+func (m *calls) nested(cmd *commands.Command, args [][]byte, startUs *int64) resp.Value {
 	s := m.session
 	timed := m.isTimed(cmd)
 	attentionUs := s.engine.slow.attentionUs.Load()
 	switch {
 	case attentionUs != never:
 	case timed:
-		m.last.nestedUs = s.engine.clock.MonotonicUs()
+		*startUs = s.engine.clock.MonotonicUs()
 	default:
 		return m.handle(cmd, args)
 	}
 	reply := m.handle(cmd, args)
 	endUs := s.engine.clock.MonotonicUs()
-	us := endUs - m.last.nestedUs
-	m.last.nestedUs = endUs
+	us := endUs - *startUs
+	*startUs = endUs
 	if timed {
 		m.stats.Latency(cmd).Add(us)
 	}
@@ -143,14 +148,13 @@ func (m *calls) nested(cmd *commands.Command, args [][]byte) resp.Value {
 
 // handle runs a handler. Its shards must be locked.
 func (m *calls) handle(cmd *commands.Command, args [][]byte) resp.Value {
-	s := m.session
-	c := &s.work.ctx
+	c := &m.work.ctx
 	c.Call(cmd, args)
-	c.Proto = s.answers.proto
+	c.Proto = m.session.answers.proto
 	if len(args) >= longCall {
 		m.longArgs += len(args)
 	}
-	if s.work.req.locked {
+	if c.Unheld != store.AllShards {
 		c.Use(c.DBIndex)
 	} else {
 		c.DB = nil // SWAPDB may swap it at any time
@@ -163,11 +167,11 @@ func (m *calls) suspend(args [][]byte) *blockedCall {
 	s := m.session
 	e := s.engine
 	slow := e.slow.attentionUs.Load() != never
-	if !slow && !m.last.timed {
+	if !slow && !s.work.req.timed {
 		return nil
 	}
 	us := e.clock.MonotonicUs() - m.last.startUs
-	call := &blockedCall{timed: m.last.timed, startUs: m.last.startUs, ranUs: us}
+	call := &blockedCall{timed: s.work.req.timed, startUs: m.last.startUs, ranUs: us}
 	if slow {
 		e.slow.event(eventOf(s.work.ctx.Cmd), us)
 		call.args = slowlog.Args(args, s.work.ctx.Redacted)

@@ -150,23 +150,24 @@ func exec(c *commands.Ctx) resp.Value {
 	}
 	s.inbox.collect()
 	s.inbox.subscriber.InExec = true
-	c.Mode.Set(commands.Final, true)
+	mode := c.Mode
+	c.Mode |= commands.Final
 	defer func() {
 		s.inbox.subscriber.InExec = false
-		c.Mode.Set(commands.Final|commands.Follows, false)
+		c.Mode = mode
 	}()
 	withoutHead := s.answers.quiet()
 	replies := c.Build(len(queued))
-	s.work.calls.last.nestedUs = s.work.calls.last.startUs
+	startUs := s.work.calls.last.startUs // of the next command
 	for i := range queued {
 		q := &queued[i]
 		proto := s.answers.proto
 		s.work.rec.adapt()
-		reply := s.tx.call(q)
+		reply := s.tx.call(q, &startUs)
 		if c.Cut != commands.CutNone {
 			return s.tx.cut(reply)
 		}
-		c.Mode.Set(commands.Follows, true)
+		c.Mode |= commands.Follows
 		c.CountNested(q.cmd, false, s.work.calls.failed(&reply))
 		if s.answers.quiet() {
 			reply = resp.None
@@ -188,7 +189,7 @@ func exec(c *commands.Ctx) resp.Value {
 		replies.Add(reply)
 	}
 	s.work.req.answered = true
-	c.Redacted = 0 // of the last command
+	c.Outcome = commands.Outcome{} // that was the last command's
 	if !withoutHead {
 		return replies.Array()
 	}
@@ -212,11 +213,11 @@ func (t *transaction) slot() (slot int, ok bool) {
 }
 
 // call calls a queued command, unless its user may not run it any more.
-func (t *transaction) call(q *queuedCommand) resp.Value {
+func (t *transaction) call(q *queuedCommand, startUs *int64) resp.Value {
 	if refusal := t.session.who.denyInExec(q.cmd, q.args); refusal.IsError() {
 		return refusal
 	}
-	return t.session.work.calls.nested(q.cmd, q.args)
+	return t.session.work.calls.nested(q.cmd, q.args, startUs)
 }
 
 // cut returns EXEC's reply if a script was killed because the process ends. The
@@ -231,7 +232,6 @@ func (t *transaction) cut(reply resp.Value) resp.Value {
 // reject returns an error reply and, in a transaction, makes EXEC fail. An unknown
 // command is nil. A cluster's refusal of EXEC is answered as it is, as in Redis.
 func (t *transaction) reject(cmd *commands.Command, refusal resp.Value) resp.Value {
-	s := t.session
 	if cmd != nil && cmd.Is(commands.RunsQueue) {
 		t.discard()
 		if refusal.Str() == commands.ErrCrossSlot.Str() {
@@ -242,7 +242,6 @@ func (t *transaction) reject(cmd *commands.Command, refusal resp.Value) resp.Val
 	if t.open {
 		t.broken = true
 	}
-	s.EndCall()
 	return refusal
 }
 

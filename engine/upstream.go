@@ -40,6 +40,7 @@ func (f *forwarding) newCall(cmd *commands.Command, args [][]byte) *call.Call {
 
 // call runs a call and returns it.
 func (f *forwarding) call(c *call.Call) *call.Call {
+	f.session.EndCall()
 	f.session.leave()
 	f.session.engine.options.Upstream.Run([]*call.Call{c})
 	return c
@@ -182,6 +183,7 @@ func (f *forwarding) countError(c *call.Call) {
 func (f *forwarding) runCalls() {
 	s := f.session
 	startUs := s.engine.clock.MonotonicUs()
+	s.work.calls.open(startUs)
 	s.leave()
 	s.engine.options.Upstream.Run(f.calls)
 	us := s.engine.clock.MonotonicUs() - startUs
@@ -292,7 +294,7 @@ func (f *forwarding) answerDegraded(c *call.Call) resp.Value {
 	s.work.ctx.Reset()
 	s.work.calls.measured = true
 	defer func() { s.work.calls.measured = false }()
-	reply := f.execute(c.Cmd, args)
+	reply := f.keyspace.execute(c.Cmd, args)
 	if reply.Kind() == resp.KindMap {
 		reply = resp.Map(append(slices.Clone(reply.Elems()), resp.Bulk("degraded"), resp.Bulk(mode))...)
 	}
@@ -307,7 +309,7 @@ func (f *forwarding) answerDegraded(c *call.Call) resp.Value {
 func (f *forwarding) forget(c *call.Call) {
 	s := f.session
 	del, _ := s.engine.table.Resolve([][]byte{[]byte("del"), nil})
-	f.execute(del, append([][]byte{[]byte("del")}, c.Cmd.AppendKeys(nil, c.Args)...))
+	f.keyspace.execute(del, append([][]byte{[]byte("del")}, c.Cmd.AppendKeys(nil, c.Args)...))
 }
 
 // selectedBy returns the database that a command selects, or -1 if it selects none.

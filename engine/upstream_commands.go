@@ -36,7 +36,7 @@ func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
 		return refusal
 	}
 	if !forwarded && s.tx.upstream.Conn == nil {
-		return f.execute(cmd, args)
+		return f.keyspace.execute(cmd, args)
 	}
 	queued := s.tx.commandQueue
 	s.tx.commandQueue = commandQueue{} // its buffers are the call's
@@ -60,7 +60,7 @@ func (f *forwarding) exec(cmd *commands.Command, args [][]byte) resp.Value {
 		}
 		if !forwarded && len(c.Reply) > 0 && c.Reply[0] == '*' && c.Reply[1] == '0' {
 			s.tx.commandQueue, s.tx.open = queued, true // nothing has changed: the queue runs here
-			return f.execute(cmd, args)
+			return f.keyspace.execute(cmd, args)
 		}
 		return f.reply(c)
 	}
@@ -137,7 +137,7 @@ func (f *forwarding) await(cmd *commands.Command, args [][]byte) resp.Value {
 		timedOut = resp.Null
 	}
 	s.work.ctx.Cmd = cmd
-	s.work.calls.last.startUs = s.engine.clock.MonotonicUs()
+	s.work.calls.open(s.engine.clock.MonotonicUs())
 	reply := s.Await(0, func(over <-chan struct{}) resp.Value {
 		s.engine.options.Upstream.Await(c, over)
 		return f.replyOf(c)
@@ -170,7 +170,7 @@ func (e *Engine) Deliver(kind call.Kind, topic, channel, payload string) {
 	e.broker.Deliver(kinds[kind], topic, channel, payload)
 }
 
-func (f *forwarding) run(cmd *commands.Command, args [][]byte) resp.Value {
+func (f *forwarding) execute(cmd *commands.Command, args [][]byte) resp.Value {
 	s := f.session
 	place := cmd.PlaceOf(args)
 	if s.engine.observers.monitored.Load() {
@@ -199,7 +199,7 @@ func (f *forwarding) run(cmd *commands.Command, args [][]byte) resp.Value {
 	case commands.PlaceWaits:
 		return f.await(cmd, args)
 	case commands.PlaceSubscribes:
-		reply := f.execute(cmd, args)
+		reply := f.keyspace.execute(cmd, args)
 		f.call(f.newCall(cmd, args))
 		return reply
 	case commands.PlaceTransaction:
@@ -210,7 +210,7 @@ func (f *forwarding) run(cmd *commands.Command, args [][]byte) resp.Value {
 			return f.watch(cmd, args)
 		}
 	}
-	return f.execute(cmd, args)
+	return f.keyspace.execute(cmd, args)
 }
 
 // show shows the monitors a command that runs upstream.

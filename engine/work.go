@@ -42,13 +42,14 @@ type request struct {
 	rewritten bool // its arguments are those of its policy
 	resumed   bool // it was postponed, and runs now
 	admitted  bool // logins.Limit has admitted it
+	begun     bool // its beginning was read from the clock, which ended the call before
+	timed     bool // it waits, and is of the sample that is timed
 	answered  bool // EXEC has applied CLIENT REPLY itself
 	deferred  bool // it is collected for ForwardBatch
 	again     bool // it has run with some shards, and runs with all
 
 	rules *replication.Rules // those that have admitted it
 
-	locked    bool           // it holds a shard
 	untouched store.ShardSet // its shards, if it does not count as use
 	served    []*Blocked     // sessions that it has served and not yet woken
 	awaited   *future        // see Await
@@ -62,7 +63,7 @@ type calls struct {
 	id        int64             // of the work: what is counted is spread by it
 	ran       *commands.Command // the last one of this session; nil: none
 	run       stats.Run         // calls of one command in a row
-	last      lastCall
+	last      openCall
 	random    uint32          // state of the generator that picks which calls are timed
 	limits    rl.Session      // of the rate limit commands
 	prefixes  *stats.Prefixes // those by which limits counts; nil: none
@@ -74,17 +75,15 @@ type calls struct {
 	measured bool
 }
 
-// A lastCall is the call under way or the last one.
-type lastCall struct {
+// An openCall is the call under way or the last one, as far as its duration needs it.
+type openCall struct {
 	startUs int64 // on Clock.MonotonicUs; waits are added
-	// cmd is nil unless the call is open: it has run, and its end was not read. args are
-	// then its arguments, which the connection keeps.
+	// cmd is nil unless the call has run and its end was not read. args are then its
+	// arguments, which the connection keeps.
 	cmd  *commands.Command
 	args [][]byte
 
-	endedUs  int64 // when EndCall was called, on the server's clock; 0: not since the last Publish
-	nestedUs int64 // when the next command of EXEC began
-	timed    bool  // of a call that waits: it is of the sample that is timed
+	endedUs int64 // when EndCall was called, on the server's clock; 0: not since the last Publish
 }
 
 // A recorder records what the commands of a session change, as far as something wants it.
