@@ -67,145 +67,168 @@ func (l *LimitCall) setHold(keys [][]byte, id []byte) {
 	l.ID, l.Keys = id, append(slices.Clone(keys), parts.Append(nil))
 }
 
-// limitParsers parse the arguments of the commands that can be decided elsewhere.
-var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.Value){
-	"rl.allow": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		var t term
-		if refusal := t.parse(c.Args[2:], allowOptions); refusal.IsError() {
-			return refusal
-		}
-		if t.waitMs > 0 {
-			return errWaitElsewhere
-		}
-		l.Call, l.Terms, l.Full, l.Shadow = t.Call, []LimitTerm{limitTerm(&t)}, t.full, t.shadow
-		l.Algorithm, l.count = t.algo.name, (*LimitDecision).countAllow
-		return resp.None
-	},
-	"rl.mallow": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		m, refusal := parseMallow(c, newTerms)
-		if refusal.IsError() {
-			return refusal
-		}
-		if m.waitMs > 0 {
-			return errWaitElsewhere
-		}
-		l.count, l.Shadow = (*LimitDecision).countMallow, m.shadow
-		if m.step == 1 {
-			l.setTerms(m.terms)
-			l.Peek, l.Full, l.Keys, l.ID = m.peek, m.full, m.names, m.terms[0].id
-			return resp.None
-		}
-		l.Call, l.Keys, l.Terms = m.call, make([][]byte, m.n), make([]LimitTerm, m.n)
-		quotas := make([]limiter.Quota, m.n)
-		for i := range m.n {
-			of := m.names[3*i:]
-			l.Keys[i] = of[0]
-			quotas[i], _ = parseQuota(of[1], of[2])
-			l.Terms[i] = LimitTerm{Quotas: quotas[i : i+1], Algorithm: logAlgorithm.name, Cost: m.call.Cost}
-		}
-		return resp.None
-	},
-	"rl.check": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		m, refusal := parseCheck(c, newTerms)
-		switch {
-		case refusal.IsError():
-			return refusal
-		case m.explain:
-			return errExplainElsewhere
-		}
-		l.setTerms(m.terms)
-		l.Peek, l.Full, l.Shadow, l.Charge = m.peek, m.full, m.shadow, m.charge
-		l.Keys, l.ID, l.count = m.names, m.terms[0].id, (*LimitDecision).countCheck
-		return resp.None
-	},
-	"rl.reset": func(*commands.Ctx, *LimitCall) resp.Value { return resp.None },
-	"rl.info":  func(*commands.Ctx, *LimitCall) resp.Value { return resp.None },
-	"rl.refund": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
-		l.Count, refusal = parseRefund(c)
+// These methods parse the arguments of a call, whose number of arguments is valid. Of c they use Args, Cmd and
+// Settings.
+
+// ParseAllow parses RL.ALLOW.
+func (l *LimitCall) ParseAllow(c *commands.Ctx) resp.Value {
+	var t term
+	if refusal := t.parse(c.Args[2:], allowOptions); refusal.IsError() {
 		return refusal
-	},
-	"rl.adopt": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		back, refusal := parseAdopt(c.Args)
-		if back != nil {
-			l.Unit = back.name
-		}
-		l.Algorithm = logAlgorithm.name
-		return refusal
-	},
-	"rl.reserve": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		terms := newTerms(1)
-		h, refusal := parseReserve(c, &terms[0])
-		if refusal.IsError() {
-			return refusal
-		}
-		l.setTerms(terms)
-		l.setHold(c.Args[1:2], h.id)
-		l.DurationMs, l.count = h.holdMs, (*LimitDecision).countReserve
-		return resp.None
-	},
-	"rl.mreserve": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		terms, h, refusal := parseMReserve(c, newTerms)
-		if refusal.IsError() {
-			return refusal
-		}
-		l.setTerms(terms)
-		l.setHold(c.Args[2:2+len(terms)], h.id)
-		l.DurationMs, l.Full, l.count = h.holdMs, h.full, (*LimitDecision).countMReserve
-		return resp.None
-	},
-	"rl.settle": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		actual, refusal := parseSettle(c)
-		l.setHold(c.Args[1:2], c.Args[2])
-		l.Actuals = []int64{actual}
-		return refusal
-	},
-	"rl.msettle": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		keys, id, actuals, refusal := parseMSettle(c)
-		if refusal.IsError() {
-			return refusal
-		}
-		l.setHold(keys, id)
-		l.Actuals = actuals[:len(keys)]
-		return resp.None
-	},
-	"rl.cancel": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		l.setHold(c.Args[1:2], c.Args[2])
-		l.Actuals = make([]int64, 1)
-		return checkID(l.ID)
-	},
-	"rl.mcancel": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		keys, id, refusal := parseMCancel(c)
-		if refusal.IsError() {
-			return refusal
-		}
-		l.setHold(keys, id)
-		l.Actuals = make([]int64, len(keys))
-		return resp.None
-	},
-	"rl.acquire": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		l.Algorithm = leasesAlgorithm.name
-		a, refusal := parseAcquire(c)
-		if !refusal.IsError() && a.waitMs > 0 {
-			return errWaitElsewhere
-		}
-		l.Count, l.DurationMs, l.ID = a.slots, a.leaseMs, a.id
-		return refusal
-	},
-	"rl.renew": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
-		l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
-		l.DurationMs, refusal = parseRenew(c)
-		return refusal
-	},
-	"rl.release": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
-		return checkID(l.ID)
-	},
-	"cl.throttle": parseThrottleCall,
-	"rl.throttle": parseThrottleCall,
-	"increx":      func(c *commands.Ctx, l *LimitCall) resp.Value { return l.Increment.Parse(c) },
+	}
+	if t.waitMs > 0 {
+		return errWaitElsewhere
+	}
+	l.Call, l.Terms, l.Full, l.Shadow = t.Call, []LimitTerm{limitTerm(&t)}, t.full, t.shadow
+	l.Algorithm, l.count = t.algo.name, (*LimitDecision).countAllow
+	return resp.None
 }
 
-func parseThrottleCall(c *commands.Ctx, l *LimitCall) resp.Value {
+// ParseMAllow parses RL.MALLOW.
+func (l *LimitCall) ParseMAllow(c *commands.Ctx) resp.Value {
+	m, refusal := parseMallow(c, newTerms)
+	if refusal.IsError() {
+		return refusal
+	}
+	if m.waitMs > 0 {
+		return errWaitElsewhere
+	}
+	l.count, l.Shadow = (*LimitDecision).countMallow, m.shadow
+	if m.step == 1 {
+		l.setTerms(m.terms)
+		l.Peek, l.Full, l.Keys, l.ID = m.peek, m.full, m.names, m.terms[0].id
+		return resp.None
+	}
+	l.Call, l.Keys, l.Terms = m.call, make([][]byte, m.n), make([]LimitTerm, m.n)
+	quotas := make([]limiter.Quota, m.n)
+	for i := range m.n {
+		of := m.names[3*i:]
+		l.Keys[i] = of[0]
+		quotas[i], _ = parseQuota(of[1], of[2])
+		l.Terms[i] = LimitTerm{Quotas: quotas[i : i+1], Algorithm: logAlgorithm.name, Cost: m.call.Cost}
+	}
+	return resp.None
+}
+
+// ParseCheck parses RL.CHECK.
+func (l *LimitCall) ParseCheck(c *commands.Ctx) resp.Value {
+	m, refusal := parseCheck(c, newTerms)
+	switch {
+	case refusal.IsError():
+		return refusal
+	case m.explain:
+		return errExplainElsewhere
+	}
+	l.setTerms(m.terms)
+	l.Peek, l.Full, l.Shadow, l.Charge = m.peek, m.full, m.shadow, m.charge
+	l.Keys, l.ID, l.count = m.names, m.terms[0].id, (*LimitDecision).countCheck
+	return resp.None
+}
+
+// ParseRefund parses RL.REFUND.
+func (l *LimitCall) ParseRefund(c *commands.Ctx) (refusal resp.Value) {
+	l.Count, refusal = parseRefund(c)
+	return refusal
+}
+
+// ParseAdopt parses RL.ADOPT.
+func (l *LimitCall) ParseAdopt(c *commands.Ctx) resp.Value {
+	back, refusal := parseAdopt(c.Args)
+	if back != nil {
+		l.Unit = back.name
+	}
+	l.Algorithm = logAlgorithm.name
+	return refusal
+}
+
+// ParseReserve parses RL.RESERVE.
+func (l *LimitCall) ParseReserve(c *commands.Ctx) resp.Value {
+	terms := newTerms(1)
+	h, refusal := parseReserve(c, &terms[0])
+	if refusal.IsError() {
+		return refusal
+	}
+	l.setTerms(terms)
+	l.setHold(c.Args[1:2], h.id)
+	l.DurationMs, l.count = h.holdMs, (*LimitDecision).countReserve
+	return resp.None
+}
+
+// ParseMReserve parses RL.MRESERVE.
+func (l *LimitCall) ParseMReserve(c *commands.Ctx) resp.Value {
+	terms, h, refusal := parseMReserve(c, newTerms)
+	if refusal.IsError() {
+		return refusal
+	}
+	l.setTerms(terms)
+	l.setHold(c.Args[2:2+len(terms)], h.id)
+	l.DurationMs, l.Full, l.count = h.holdMs, h.full, (*LimitDecision).countMReserve
+	return resp.None
+}
+
+// ParseSettle parses RL.SETTLE.
+func (l *LimitCall) ParseSettle(c *commands.Ctx) resp.Value {
+	actual, refusal := parseSettle(c)
+	l.setHold(c.Args[1:2], c.Args[2])
+	l.Actuals = []int64{actual}
+	return refusal
+}
+
+// ParseMSettle parses RL.MSETTLE.
+func (l *LimitCall) ParseMSettle(c *commands.Ctx) resp.Value {
+	keys, id, actuals, refusal := parseMSettle(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	l.setHold(keys, id)
+	l.Actuals = actuals[:len(keys)]
+	return resp.None
+}
+
+// ParseCancel parses RL.CANCEL.
+func (l *LimitCall) ParseCancel(c *commands.Ctx) resp.Value {
+	l.setHold(c.Args[1:2], c.Args[2])
+	l.Actuals = make([]int64, 1)
+	return checkID(l.ID)
+}
+
+// ParseMCancel parses RL.MCANCEL.
+func (l *LimitCall) ParseMCancel(c *commands.Ctx) resp.Value {
+	keys, id, refusal := parseMCancel(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	l.setHold(keys, id)
+	l.Actuals = make([]int64, len(keys))
+	return resp.None
+}
+
+// ParseAcquire parses RL.ACQUIRE.
+func (l *LimitCall) ParseAcquire(c *commands.Ctx) resp.Value {
+	l.Algorithm = leasesAlgorithm.name
+	a, refusal := parseAcquire(c)
+	if !refusal.IsError() && a.waitMs > 0 {
+		return errWaitElsewhere
+	}
+	l.Count, l.DurationMs, l.ID = a.slots, a.leaseMs, a.id
+	return refusal
+}
+
+// ParseRenew parses RL.RENEW.
+func (l *LimitCall) ParseRenew(c *commands.Ctx) (refusal resp.Value) {
+	l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
+	l.DurationMs, refusal = parseRenew(c)
+	return refusal
+}
+
+// ParseRelease parses RL.RELEASE.
+func (l *LimitCall) ParseRelease(c *commands.Ctx) resp.Value {
+	l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
+	return checkID(l.ID)
+}
+
+// ParseThrottle parses CL.THROTTLE.
+func (l *LimitCall) ParseThrottle(c *commands.Ctx) resp.Value {
 	q, burst, quantity, refusal := parseThrottle(c)
 	l.Cost, l.Peek = quantity, quantity == 0
 	l.Algorithm, l.count = gcraAlgorithm.name, (*LimitDecision).countThrottle
@@ -216,13 +239,6 @@ func parseThrottleCall(c *commands.Ctx, l *LimitCall) resp.Value {
 }
 
 func newTerms(n int) []term { return make([]term, n) }
-
-// ParseLimitCall parses the call of c, whose command has a row in limitParsers and whose
-// number of arguments is valid. Of c it uses Args, Cmd and Settings.
-func ParseLimitCall(c *commands.Ctx) (l LimitCall, refusal resp.Value) {
-	refusal = limitParsers[c.Cmd.Name](c, &l)
-	return l, refusal
-}
 
 // DecisionReply returns the reply of RL.ALLOW; a decision of RL.MALLOW has the index of
 // its key before it.
