@@ -168,3 +168,13 @@ func didMembers(c *commands.Ctx, key []byte, set *zset.Set) {
 		return true
 	})
 }
+
+// ParseAdopt parses RL.ADOPT.
+func (l *LimitCall) ParseAdopt(c *commands.Ctx) resp.Value {
+	back, refusal := parseAdopt(c.Args)
+	if back != nil {
+		l.Unit = back.name
+	}
+	l.Algorithm = logAlgorithm.name
+	return refusal
+}

@@ -13,7 +13,7 @@ var rlAllowRows = []commands.Command{
 		Name: "rl.allow", Arity: -4,
 		Flags: commands.Write | commands.DenyOOM | commands.Fast | commands.WaitsRoom,
 		Keys:  key("RW access update"),
-		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
+		Group: "rate-limit", Since: "0.1.0", Complexity: algoComplexity("O(W*log(N)) with W windows", ""),
 		Handler: rlAllow, Reads: allowIsReadOnly,
 		Syntax: "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] [SHADOW] " +
 			"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">] [FULL] [WAIT milliseconds]",
@@ -81,46 +81,10 @@ func rlAllow(c *commands.Ctx) resp.Value {
 	if !t.full {
 		return decisionReply(c, &t.d, t.waitMs)
 	}
-	if t.content == &t.log {
-		q := limiter.Quota{Limit: t.d.Limit, WindowMs: t.d.WindowMs}
-		t.d.NextAfterMs = limiter.NextAfter(t.log.log(), c.NowMs, t.log.expireAtMs, q)
+	if t.algo.next != nil {
+		t.algo.next(c, t)
 	}
 	return fullReply(c, &t.d, t.algo.name, t.shadow, t.waitMs)
-}
-
-// allowPlain handles RL.ALLOW key limit window, the most frequent form.
-func allowPlain(c *commands.Ctx) resp.Value {
-	var quotas [1]limiter.Quota
-	var refusal resp.Value
-	if quotas[0], refusal = parseQuota(c.Args[2], c.Args[3]); refusal.IsError() {
-		return refusal
-	}
-	call := limiter.Call{Cost: 1}
-	if err := limiter.Validate(quotas[:], call); err != nil {
-		return rlError(err)
-	}
-	var k logKey
-	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() {
-		return refusal
-	}
-	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
-	if err != nil {
-		return rlError(err)
-	}
-	if d.Units > 0 {
-		if refusal := k.makeRoom(c, &d.Change); refusal.IsError() {
-			return refusal
-		}
-		if k.node == nil {
-			if refusal := reserve(c, k.name); refusal.IsError() {
-				return refusal
-			}
-		}
-		k.carryOut(c, &d.Change)
-	}
-	countAllow(c, &logAlgorithm, c.Args[1], call, &d, false)
-	markFullness(c, c.Args[1], &d)
-	return decisionReply(c, &d, 0)
 }
 
 // fullReply returns the reply with FULL, with a field more if the call has SHADOW or WAIT.

@@ -21,15 +21,6 @@ func countAllow(
 	s.trace(c, key, call, d.Allowed)
 }
 
-// countThrottle counts a decision of CL.THROTTLE.
-func countThrottle(c *commands.Ctx, key []byte, quantity int64, d *limiter.Decision) {
-	s, full := session(c), fullness(d.Used, d.Remaining)
-	o := outcome{d.Allowed, d.Allowed, quantity == 0, false, full}
-	s.count(c, gcraAlgorithm.deciders[throttles], key, o)
-	s.observe(c, key, d.RetryAfterMs != 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
-	s.trace(c, key, limiter.Call{Cost: quantity}, d.Allowed)
-}
-
 // A jointCall is what is counted of a call with one or several terms.
 type jointCall struct {
 	command decides
@@ -88,7 +79,7 @@ func (j *jointCall) callOf(i int) limiter.Call {
 		return j.call
 	}
 	call := j.terms[i].Call
-	if j.terms[i].algo == &leasesAlgorithm {
+	if j.terms[i].algo.slots {
 		call.Cost = 0
 	}
 	return call
@@ -119,7 +110,7 @@ func (d *LimitDecision) countMReserve(c *commands.Ctx) { d.countJoint(c, mreserv
 func (d *LimitDecision) countJoint(c *commands.Ctx, command decides) {
 	terms := d.Call.terms
 	j := jointCall{
-		command: command, names: d.Keys, step: 1, call: d.Call.Call, terms: terms, by: &logAlgorithm,
+		command: command, names: d.Keys, step: 1, call: d.Call.Call, terms: terms, by: defaultAlgorithm,
 		binding: d.Binding, peek: d.Call.Peek, shadow: d.Call.Shadow,
 	}
 	if terms != nil {
@@ -131,10 +122,6 @@ func (d *LimitDecision) countJoint(c *commands.Ctx, command decides) {
 		}
 	}
 	countJoint(c, &j, &d.Decision)
-}
-
-func (d *LimitDecision) countThrottle(c *commands.Ctx) {
-	countThrottle(c, d.Keys[0], d.Call.Cost, &d.Decision)
 }
 
 // CountDecision counts a decision that was made elsewhere as its handler would. Of c it uses what

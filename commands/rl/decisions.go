@@ -33,7 +33,7 @@ var deciding = [numDecides]struct {
 	{"rl.mallow", func(a *algorithm) bool { return a.open != nil }},
 	{"rl.reserve", (*algorithm).inALGO},
 	{"rl.mreserve", func(a *algorithm) bool { return a.open != nil }},
-	{"cl.throttle", func(a *algorithm) bool { return a == &gcraAlgorithm }},
+	{"cl.throttle", func(a *algorithm) bool { return a.throttles }},
 	{"rl.check", func(a *algorithm) bool { return a.open != nil }},
 }
 

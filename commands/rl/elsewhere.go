@@ -39,8 +39,8 @@ type LimitCall struct {
 // A LimitTerm is what a call asks of a key.
 type LimitTerm struct {
 	Quotas    []limiter.Quota // of slots their number and the milliseconds of a lease
-	Algorithm string          // as ALGO has it; LEASES of slots
-	Param     int64           // the burst of GCRA, the number of BUCKETS
+	Algorithm string          // its row's name
+	Param     int64           // the number behind the algorithm's name
 	Cost      int64           // of RL.RESERVE and RL.MRESERVE the estimate
 	AnyLimit  bool            // the function does not count with the limit
 }
@@ -105,7 +105,7 @@ func (l *LimitCall) ParseMAllow(c *commands.Ctx) resp.Value {
 		of := m.names[3*i:]
 		l.Keys[i] = of[0]
 		quotas[i], _ = parseQuota(of[1], of[2])
-		l.Terms[i] = LimitTerm{Quotas: quotas[i : i+1], Algorithm: logAlgorithm.name, Cost: m.call.Cost}
+		l.Terms[i] = LimitTerm{Quotas: quotas[i : i+1], Algorithm: defaultAlgorithm.name, Cost: m.call.Cost}
 	}
 	return resp.None
 }
@@ -128,16 +128,6 @@ func (l *LimitCall) ParseCheck(c *commands.Ctx) resp.Value {
 // ParseRefund parses RL.REFUND.
 func (l *LimitCall) ParseRefund(c *commands.Ctx) (refusal resp.Value) {
 	l.Count, refusal = parseRefund(c)
-	return refusal
-}
-
-// ParseAdopt parses RL.ADOPT.
-func (l *LimitCall) ParseAdopt(c *commands.Ctx) resp.Value {
-	back, refusal := parseAdopt(c.Args)
-	if back != nil {
-		l.Unit = back.name
-	}
-	l.Algorithm = logAlgorithm.name
 	return refusal
 }
 
@@ -203,41 +193,6 @@ func (l *LimitCall) ParseMCancel(c *commands.Ctx) resp.Value {
 	return resp.None
 }
 
-// ParseAcquire parses RL.ACQUIRE.
-func (l *LimitCall) ParseAcquire(c *commands.Ctx) resp.Value {
-	l.Algorithm = leasesAlgorithm.name
-	a, refusal := parseAcquire(c)
-	if !refusal.IsError() && a.waitMs > 0 {
-		return errWaitElsewhere
-	}
-	l.Count, l.DurationMs, l.ID = a.slots, a.leaseMs, a.id
-	return refusal
-}
-
-// ParseRenew parses RL.RENEW.
-func (l *LimitCall) ParseRenew(c *commands.Ctx) (refusal resp.Value) {
-	l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
-	l.DurationMs, refusal = parseRenew(c)
-	return refusal
-}
-
-// ParseRelease parses RL.RELEASE.
-func (l *LimitCall) ParseRelease(c *commands.Ctx) resp.Value {
-	l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
-	return checkID(l.ID)
-}
-
-// ParseThrottle parses CL.THROTTLE.
-func (l *LimitCall) ParseThrottle(c *commands.Ctx) resp.Value {
-	q, burst, quantity, refusal := parseThrottle(c)
-	l.Cost, l.Peek = quantity, quantity == 0
-	l.Algorithm, l.count = gcraAlgorithm.name, (*LimitDecision).countThrottle
-	l.Terms = []LimitTerm{
-		{[]limiter.Quota{q}, gcraAlgorithm.name, burst, quantity, gcraAlgorithm.anyLimit},
-	}
-	return refusal
-}
-
 func newTerms(n int) []term { return make([]term, n) }
 
 // DecisionReply returns the reply of RL.ALLOW; a decision of RL.MALLOW has the index of
@@ -275,22 +230,16 @@ func ThrottleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value { return thr
 type LimitState struct {
 	Algorithm            string
 	Used, Oldest, Newest resp.Value // null if unknown
-	Bytes                resp.Value // likewise
+	Bytes                resp.Value // null if unknown
 	TTLMs                int64      // -1: none
-	// More is the theoretical arrival time of GCRA, the width and number of BUCKETS, or
-	// the window of COUNTER.
-	More [2]int64
+	More                 [2]int64   // see algorithm.moreInfo
 }
 
 // InfoReply returns the reply of RL.INFO.
 func InfoReply(c *commands.Ctx, s *LimitState) resp.Value {
 	i := keyInfo{
-		bytes: s.Bytes, ttlMs: s.TTLMs, used: s.Used, oldest: s.Oldest, newest: s.Newest, more: s.More,
-	}
-	for _, a := range algorithms {
-		if a.name == s.Algorithm {
-			i.algorithm = a
-		}
+		algorithm: algorithmNamed(s.Algorithm),
+		bytes:     s.Bytes, ttlMs: s.TTLMs, used: s.Used, oldest: s.Oldest, newest: s.Newest, more: s.More,
 	}
 	return i.reply(c)
 }
@@ -322,17 +271,18 @@ func ForeignReply(redisType, want string) resp.Value {
 	return commands.ErrWrongType
 }
 
-// BucketsReply refuses a key whose BUCKETS are not those of the call.
-func BucketsReply(n, widthMs, wantN, wantWidthMs int64) resp.Value {
-	return resp.Error(fmt.Sprintf("ERR key holds BUCKETS state of %d buckets of %dms, not %d of %dms",
-		n, widthMs, wantN, wantWidthMs))
+// DiffersReply refuses a key whose state of the algorithm called name has other parameters than the call.
+// numbers are those of the state, then the call's. It reports false if they are not as many.
+func DiffersReply(name string, numbers []any) (resp.Value, bool) {
+	a := algorithmNamed(name)
+	if a == nil || strings.Count(a.differs, "%d") != len(numbers) || len(numbers) == 0 {
+		return resp.None, false
+	}
+	return a.differ(numbers...), true
 }
 
-// CounterReply refuses a key whose COUNTER has another window than the call.
-func CounterReply(windowMs, wantMs int64) resp.Value {
-	return resp.Error(fmt.Sprintf("ERR key holds COUNTER state of a window of %dms, not %dms",
-		windowMs, wantMs))
-}
+// NoRefundReply refuses a key with state of the algorithm called name, whose newest units are not known.
+func NoRefundReply(name string) resp.Value { return algorithmNamed(name).noRefund }
 
 // NamedTwiceReply refuses a key that is also the hold's.
 func NamedTwiceReply(name []byte) resp.Value { return namedTwice(name) }
@@ -344,7 +294,6 @@ var (
 	ErrLong        = rlError(limiter.ErrLong)
 	ErrForeignHold = errForeignHold
 	ErrHoldKeys    = errHoldKeys
-	ErrNoRefund    = errNoRefund
 	ErrAdoptLarge  = errAdoptLarge
 	ErrAdoptScores = errAdoptScores
 )

@@ -13,7 +13,7 @@ import (
 var rlExplainRows = []commands.Command{
 	{
 		Name: "rl.explain", Arity: -4, Flags: commands.ReadOnly | commands.Fast, Keys: key("RO access"),
-		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
+		Group: "rate-limit", Since: "0.1.0", Complexity: algoComplexity("O(W*log(N)) with W windows", ""),
 		Handler: rlExplain,
 		Syntax: "key limit window [limit window ...] [COST cost] " +
 			"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">]",
@@ -84,7 +84,7 @@ func (x *explained) recognize(c *commands.Ctx, t *term, n *store.Node) (refusal 
 		case algo == nil:
 			return x.viewForeign(n)
 		case !algo.inALGO():
-			return logAlgorithm.wrongState(c, n)
+			return t.algo.wrongState(c, n)
 		case t.n > 1 && !algo.multiQuota:
 			return errOneQuota
 		}

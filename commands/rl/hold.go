@@ -123,18 +123,11 @@ func (h *heldTerm) valid() bool {
 	if h.Units < 1 || h.Limit < 1 || h.algo == nil {
 		return false
 	}
-	if h.Calendar != nil && h.algo != &fixedAlgorithm ||
+	if h.Calendar != nil && !h.algo.calendar ||
 		h.Calendar == nil && (h.WindowMs < 1 || h.WindowMs >= limiter.MaxWindowMs) {
 		return false
 	}
-	switch h.algo {
-	case &logAlgorithm:
-		return h.Units <= limiter.MaxUnits && h.Place >= limiter.MinScore && h.Place < limiter.MaxScore &&
-			h.last() < limiter.MaxScore
-	case &bucketsAlgorithm:
-		return limiter.ValidateBuckets(h.param) == nil
-	}
-	return true
+	return h.algo.validHeld == nil || h.algo.validHeld(h)
 }
 
 var (

@@ -18,7 +18,7 @@ type keyKind struct {
 }
 
 // kindsOfTypes is the kind of strings; the other types follow it.
-const kindsOfTypes = Kind(len(algorithms))
+var kindsOfTypes = Kind(len(algorithms))
 
 // keyKinds are in INFO's order: the algorithms, then the types.
 var keyKinds = func() (all []keyKind) {
@@ -77,7 +77,7 @@ func (x *KindCounts) Drain() []KindCount {
 func (x *KindCounts) Add(n *store.Node) {
 	kind, hits := kindsOfTypes+Kind(store.TypeOf(store.DataOf(n))), int64(0)
 	if a := algorithmOf(&x.ctx, n); a != nil {
-		kind = Kind(slices.Index(algorithms[:], a))
+		kind = Kind(slices.Index(algorithms, a))
 		if a.units != nil {
 			hits = a.units(&x.ctx, n)
 		}

@@ -31,7 +31,7 @@ func rlMallow(c *commands.Ctx) resp.Value {
 func (m *mallow) run(c *commands.Ctx, command decides) (
 	binding limiter.Decision, index int, reply resp.Value, done bool,
 ) {
-	by, creates, units := &logAlgorithm, false, int64(0)
+	by, creates, units := defaultAlgorithm, false, int64(0)
 	c.DB.ReadAhead(m.names, m.step, nil)
 	for i := range m.n {
 		t := m.term(i)
@@ -262,7 +262,7 @@ func parseJoint(c *commands.Ctx, newTerms func(n int) []term, form *termForm) (
 	for i := range m.terms {
 		t := &m.terms[i]
 		t.id, t.Peek = id, m.peek
-		slots = slots || t.algo == &leasesAlgorithm
+		slots = slots || t.algo.slots
 	}
 	switch {
 	case slots && id == nil:

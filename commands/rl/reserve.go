@@ -530,7 +530,7 @@ func (t *term) settle(c *commands.Ctx, h *heldTerm, actual int64) (refusal resp.
 		return refusal
 	}
 	h.held = t.content.held(c, t, h)
-	if t.algo == &leasesAlgorithm {
+	if t.algo.slots {
 		h.released = h.held
 		return resp.None
 	}

@@ -6,7 +6,6 @@
 package rl
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/zlimit/zlimit/commands"
@@ -31,13 +30,4 @@ func decisionReply(c *commands.Ctx, d *limiter.Decision, waitMs int64) resp.Valu
 	return resp.Array(waited(c, waitMs, append(c.Values(6),
 		resp.Int(d.Allowed), resp.Int(d.Limit), resp.Int(d.Remaining),
 		resp.Int(d.RetryAfterMs), resp.Int(d.ResetAfterMs)))...)
-}
-
-func rlError(err error) resp.Value {
-	for _, row := range rlErrors {
-		if errors.Is(err, row.err) {
-			return row.reply
-		}
-	}
-	panic("rl: no reply for " + err.Error())
 }

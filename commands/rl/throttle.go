@@ -105,3 +105,27 @@ func throttleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value {
 }
 
 func throttleIsReadOnly(args [][]byte) bool { return len(args) == 6 && string(args[5]) == "0" }
+
+// ParseThrottle parses CL.THROTTLE.
+func (l *LimitCall) ParseThrottle(c *commands.Ctx) resp.Value {
+	q, burst, quantity, refusal := parseThrottle(c)
+	l.Cost, l.Peek = quantity, quantity == 0
+	l.Algorithm, l.count = gcraAlgorithm.name, (*LimitDecision).countThrottle
+	l.Terms = []LimitTerm{
+		{[]limiter.Quota{q}, gcraAlgorithm.name, burst, quantity, gcraAlgorithm.anyLimit},
+	}
+	return refusal
+}
+
+// countThrottle counts a decision of CL.THROTTLE.
+func countThrottle(c *commands.Ctx, key []byte, quantity int64, d *limiter.Decision) {
+	s, full := session(c), fullness(d.Used, d.Remaining)
+	o := outcome{d.Allowed, d.Allowed, quantity == 0, false, full}
+	s.count(c, gcraAlgorithm.deciders[throttles], key, o)
+	s.observe(c, key, d.RetryAfterMs != 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
+	s.trace(c, key, limiter.Call{Cost: quantity}, d.Allowed)
+}
+
+func (d *LimitDecision) countThrottle(c *commands.Ctx) {
+	countThrottle(c, d.Keys[0], d.Call.Cost, &d.Decision)
+}

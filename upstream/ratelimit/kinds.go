@@ -104,7 +104,7 @@ func decisionOf(t *rl.LimitTerm, n []item) (d limiter.Decision) {
 		Allowed: n[0].n, Limit: n[1].n, Remaining: n[2].n, RetryAfterMs: n[3].n, ResetAfterMs: n[4].n,
 		NextAfterMs: n[5].n, Used: n[6].n, WindowMs: n[7].n,
 	}
-	if d.WindowMs == 0 { // of GCRA
+	if d.WindowMs == 0 { // the function does not count with them
 		d.Limit, d.WindowMs = t.Quotas[0].Limit, t.Quotas[0].WindowMs
 	}
 	return d
