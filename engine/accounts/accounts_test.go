@@ -132,8 +132,10 @@ func TestLinesOfConfiguration(t *testing.T) {
 	require.Contains(t, o.line("a"), "&*")
 
 	o = newOffice(t, "user a on\naclfile x.acl\n")
-	require.Len(t, o.Load(), 1)
-	require.Empty(t, o.line("a"), "two sources are refused")
+	errs = o.Load()
+	require.Len(t, errs, 1)
+	require.ErrorContains(t, errs[0], "please define either an ACL file or declare users directly")
+	require.Empty(t, o.line("a"))
 }
 
 // TestFileIsTakenAsAWhole: a file with an error changes nothing, whichever line has it and whatever the others

@@ -105,10 +105,12 @@ func TestReclaimForAPrefix(t *testing.T) {
 	for i := range 2000 {
 		h.put(fmt.Sprint("t:", i), 0)
 	}
-	h.put("other", 1) // as if it expired later in this millisecond
-	h.passed += 500
-	require.False(t, h.ReclaimPrefix(full, h.nowMs(), false))
-	paused := h.paused
-	require.False(t, h.ReclaimPrefix(full, h.nowMs(), true))
-	require.Equal(t, paused, h.paused, "a second pass at the same instant is none")
+	h.put("other", 1)
+	now := h.nowMs()
+	require.False(t, h.ReclaimPrefix(full, now+5, true), "a pass")
+	h.pass(3)
+	require.False(t, h.ReclaimPrefix(full, now+5, true))
+	require.Equal(t, "other", h.keys("other"), "a second pass for the same instant is none")
+	require.False(t, h.ReclaimPrefix(full, now+6, true))
+	require.Empty(t, h.keys("other"))
 }
