@@ -152,18 +152,10 @@ func algorithmByName(name []byte) *algorithm {
 }
 
 // algorithmNamed returns the algorithm with exactly this name, or nil.
-func algorithmNamed(name string) *algorithm {
-	for _, a := range algorithms {
-		if a.name == name {
-			return a
-		}
-	}
-	return nil
-}
+func algorithmNamed(name string) *algorithm { return named(algorithms, []byte(name)) }
 
-// algorithmOfTerm returns the algorithm that terms can have with exactly this name, or nil.
-func algorithmOfTerm(name []byte) *algorithm {
-	for _, a := range termAlgorithms {
+func named(among []*algorithm, name []byte) *algorithm {
+	for _, a := range among {
 		if a.name == string(name) {
 			return a
 		}
@@ -182,20 +174,14 @@ func (a *algorithm) nameOnly() string { return a.name }
 
 // algoAlternatives returns the algorithms that ALGO accepts as "A, B or C".
 func algoAlternatives(format func(a *algorithm) string) string {
-	names := algoNames(format)
+	names := algoNames((*algorithm).inALGO, format)
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // algosWith returns the algorithms that have something as "ALGO A or B".
 func algosWith(has func(a *algorithm) bool) string {
-	var names []string
-	for _, a := range algorithms {
-		if has(a) {
-			names = append(names, a.name)
-		}
-	}
-	return "ALGO " + strings.Join(names, " or ")
+	return "ALGO " + strings.Join(algoNames(has, (*algorithm).nameOnly), " or ")
 }
 
 // algoComplexity returns a complexity with those of the algorithms that differ, which may be multiplied.
@@ -208,10 +194,13 @@ func algoComplexity(complexity, times string) string {
 	return complexity
 }
 
-// algoNames returns format's result for each algorithm that ALGO accepts.
-func algoNames(format func(a *algorithm) string) (names []string) {
+// algoSyntax is the option ALGO.
+var algoSyntax = "[ALGO <" + strings.Join(algoNames((*algorithm).inALGO, (*algorithm).syntax), " | ") + ">]"
+
+// algoNames returns format's result for each algorithm that has something.
+func algoNames(has func(a *algorithm) bool, format func(a *algorithm) string) (names []string) {
 	for _, a := range algorithms {
-		if a.inALGO() {
+		if has(a) {
 			names = append(names, format(a))
 		}
 	}

@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
@@ -29,10 +30,7 @@ var bucketsAlgorithm = algorithm{
 	},
 	open: openBuckets,
 	validate: func(t *term) error {
-		if err := limiter.ValidateQuota(t.quotas[0], t.Call); err != nil {
-			return err
-		}
-		return limiter.ValidateBuckets(t.param)
+		return cmp.Or(limiter.ValidateQuota(t.quotas[0], t.Call), limiter.ValidateBuckets(t.param))
 	},
 	errors: []errorReply{{limiter.ErrBuckets, resp.Error("ERR the number of BUCKETS must be from 1 to " +
 		strconv.Itoa(limiter.MaxBuckets))}},

@@ -47,7 +47,7 @@ func rlCheck(c *commands.Ctx) resp.Value {
 	case m.full:
 		return jointReply(c, m.terms, index, &binding, true, 0)
 	}
-	return decisionReply(c, &binding, 0)
+	return DecisionReply(c, &binding, 0)
 }
 
 // checkWithoutKeys answers RL.CHECK 0 COST n POLICY name and RL.CHECK 0 EXPLAIN, or fails as RL.CHECK 0 ERROR

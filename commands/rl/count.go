@@ -94,23 +94,10 @@ type LimitDecision struct {
 	limiter.Decision // without Change
 }
 
-func (d *LimitDecision) countAllow(c *commands.Ctx) {
-	countAllow(c, algorithmByName([]byte(d.Call.Algorithm)), d.Keys[0], d.Call.Call, &d.Decision,
-		d.Call.Shadow)
-}
-
-func (d *LimitDecision) countMallow(c *commands.Ctx) { d.countJoint(c, mallows) }
-
-func (d *LimitDecision) countReserve(c *commands.Ctx) { d.countJoint(c, reserves) }
-
-func (d *LimitDecision) countCheck(c *commands.Ctx) { d.countJoint(c, checks) }
-
-func (d *LimitDecision) countMReserve(c *commands.Ctx) { d.countJoint(c, mreserves) }
-
-func (d *LimitDecision) countJoint(c *commands.Ctx, command decides) {
+func (d *LimitDecision) countJoint(c *commands.Ctx) {
 	terms := d.Call.terms
 	j := jointCall{
-		command: command, names: d.Keys, step: 1, call: d.Call.Call, terms: terms, by: defaultAlgorithm,
+		command: d.Call.command, names: d.Keys, step: 1, call: d.Call.Call, terms: terms, by: defaultAlgorithm,
 		binding: d.Binding, peek: d.Call.Peek, shadow: d.Call.Shadow,
 	}
 	if terms != nil {
@@ -126,4 +113,13 @@ func (d *LimitDecision) countJoint(c *commands.Ctx, command decides) {
 
 // CountDecision counts a decision that was made elsewhere as its handler would. Of c it uses what
 // says the instant, the database, the settings, and where to count.
-func CountDecision(c *commands.Ctx, d *LimitDecision) { d.Call.count(d, c) }
+func CountDecision(c *commands.Ctx, d *LimitDecision) {
+	switch l := d.Call; l.command {
+	case allows:
+		countAllow(c, algorithmNamed(l.Algorithm), d.Keys[0], l.Call, &d.Decision, l.Shadow)
+	case throttles:
+		countThrottle(c, d.Keys[0], l.Cost, &d.Decision)
+	default:
+		d.countJoint(c)
+	}
+}

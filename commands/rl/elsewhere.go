@@ -33,7 +33,7 @@ type LimitCall struct {
 
 	Increment commands.Increment // INCREX
 
-	count func(d *LimitDecision, c *commands.Ctx) // nil: the command makes no decision that is counted
+	command decides // what its decision is counted for, if it makes one
 }
 
 // A LimitTerm is what a call asks of a key.
@@ -80,7 +80,7 @@ func (l *LimitCall) ParseAllow(c *commands.Ctx) resp.Value {
 		return errWaitElsewhere
 	}
 	l.Call, l.Terms, l.Full, l.Shadow = t.Call, []LimitTerm{limitTerm(&t)}, t.full, t.shadow
-	l.Algorithm, l.count = t.algo.name, (*LimitDecision).countAllow
+	l.Algorithm, l.command = t.algo.name, allows
 	return resp.None
 }
 
@@ -93,7 +93,7 @@ func (l *LimitCall) ParseMAllow(c *commands.Ctx) resp.Value {
 	if m.waitMs > 0 {
 		return errWaitElsewhere
 	}
-	l.count, l.Shadow = (*LimitDecision).countMallow, m.shadow
+	l.command, l.Shadow = mallows, m.shadow
 	if m.step == 1 {
 		l.setTerms(m.terms)
 		l.Peek, l.Full, l.Keys, l.ID = m.peek, m.full, m.names, m.terms[0].id
@@ -121,13 +121,13 @@ func (l *LimitCall) ParseCheck(c *commands.Ctx) resp.Value {
 	}
 	l.setTerms(m.terms)
 	l.Peek, l.Full, l.Shadow, l.Charge = m.peek, m.full, m.shadow, m.charge
-	l.Keys, l.ID, l.count = m.names, m.terms[0].id, (*LimitDecision).countCheck
+	l.Keys, l.ID, l.command = m.names, m.terms[0].id, checks
 	return resp.None
 }
 
 // ParseRefund parses RL.REFUND.
 func (l *LimitCall) ParseRefund(c *commands.Ctx) (refusal resp.Value) {
-	l.Count, refusal = parseRefund(c)
+	l.Count, refusal = notNegative(c.Args[2], errRefundNumber, errRefundNegative)
 	return refusal
 }
 
@@ -140,7 +140,7 @@ func (l *LimitCall) ParseReserve(c *commands.Ctx) resp.Value {
 	}
 	l.setTerms(terms)
 	l.setHold(c.Args[1:2], h.id)
-	l.DurationMs, l.count = h.holdMs, (*LimitDecision).countReserve
+	l.DurationMs, l.command = h.holdMs, reserves
 	return resp.None
 }
 
@@ -152,7 +152,7 @@ func (l *LimitCall) ParseMReserve(c *commands.Ctx) resp.Value {
 	}
 	l.setTerms(terms)
 	l.setHold(c.Args[2:2+len(terms)], h.id)
-	l.DurationMs, l.Full, l.count = h.holdMs, h.full, (*LimitDecision).countMReserve
+	l.DurationMs, l.Full, l.command = h.holdMs, h.full, mreserves
 	return resp.None
 }
 
@@ -195,10 +195,6 @@ func (l *LimitCall) ParseMCancel(c *commands.Ctx) resp.Value {
 
 func newTerms(n int) []term { return make([]term, n) }
 
-// DecisionReply returns the reply of RL.ALLOW; a decision of RL.MALLOW has the index of
-// its key before it.
-func DecisionReply(c *commands.Ctx, d *limiter.Decision) resp.Value { return decisionReply(c, d, 0) }
-
 // JointReply returns the reply of a call with a term for each key: the index of the binding one, from 0, and
 // its decision, or with full those of all.
 func JointReply(c *commands.Ctx, binding int, decisions []limiter.Decision, full bool) resp.Value {
@@ -210,21 +206,10 @@ func JointReply(c *commands.Ctx, binding int, decisions []limiter.Decision, full
 	}
 	reply := append(c.Values(1+len(decisions)), index)
 	for i := range decisions {
-		reply = append(reply, decisionReply(c, &decisions[i], 0))
+		reply = append(reply, DecisionReply(c, &decisions[i], 0))
 	}
 	return resp.Array(reply...)
 }
-
-// FullReply returns the reply of RL.ALLOW with FULL, with or without SHADOW.
-func FullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, shadow bool) resp.Value {
-	return fullReply(c, d, algorithm, shadow, 0)
-}
-
-// AdmitShadow makes a denial of a call with SHADOW the answer to an admitted call of this cost.
-func AdmitShadow(d *limiter.Decision, cost int64) { admitShadow(d, cost) }
-
-// ThrottleReply returns the reply of CL.THROTTLE.
-func ThrottleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value { return throttleReply(c, t) }
 
 // A LimitState is what RL.INFO tells of a key.
 type LimitState struct {
@@ -284,18 +269,11 @@ func DiffersReply(name string, numbers []any) (resp.Value, bool) {
 // NoRefundReply refuses a key with state of the algorithm called name, whose newest units are not known.
 func NoRefundReply(name string) resp.Value { return algorithmNamed(name).noRefund }
 
-// NamedTwiceReply refuses a key that is also the hold's.
-func NamedTwiceReply(name []byte) resp.Value { return namedTwice(name) }
-
 // Replies that refuse what the key of a single command holds.
 var (
-	ErrLimitClock  = rlError(limiter.ErrInstant)
-	ErrSum         = rlError(limiter.ErrSum)
-	ErrLong        = rlError(limiter.ErrLong)
-	ErrForeignHold = errForeignHold
-	ErrHoldKeys    = errHoldKeys
-	ErrAdoptLarge  = errAdoptLarge
-	ErrAdoptScores = errAdoptScores
+	ErrLimitClock = rlError(limiter.ErrInstant)
+	ErrSum        = rlError(limiter.ErrSum)
+	ErrLong       = rlError(limiter.ErrLong)
 )
 
 // CheckTerm returns the error of a term without a cost, TERM limit window [limit window ...] [ALGO algorithm]

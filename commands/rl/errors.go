@@ -32,9 +32,9 @@ var (
 	errRefundNegative = resp.Error("ERR n must not be negative")
 
 	errAdoptUnit   = commands.SyntaxError("BACK needs s, ms, us or ns")
-	errAdoptScores = resp.Error("ERR key holds a sorted set whose scores are not all unix times of " +
+	ErrAdoptScores = resp.Error("ERR key holds a sorted set whose scores are not all unix times of " +
 		"1973 to 2255 in s, ms, us or ns")
-	errAdoptLarge = resp.Error("ERR key holds more than " + strconv.Itoa(MaxAdopted) + " members")
+	ErrAdoptLarge = resp.Error("ERR key holds more than " + strconv.Itoa(MaxAdopted) + " members")
 
 	errEstimateNumber = resp.Error("ERR estimate is not an integer or out of range")
 	errEstimate       = resp.Error("ERR estimate must be at least 1")
@@ -50,8 +50,8 @@ var (
 	errShadowHold  = commands.SyntaxError("SHADOW is not for reservations: a hold needs units")
 	errSlotsID     = commands.SyntaxError("SLOTS needs an ID")
 	errIDSlots     = commands.SyntaxError("ID goes with SLOTS")
-	errHoldKeys    = resp.Error("ERR the hold of this ID is over other keys")
-	errForeignHold = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
+	ErrHoldKeys    = resp.Error("ERR the hold of this ID is over other keys")
+	ErrForeignHold = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
 		"this ID")
 	errIDEmpty       = resp.Error("ERR ID must not be empty")
 	errIDLong        = resp.Error("ERR ID must be at most " + strconv.Itoa(maxID) + " bytes")
@@ -69,33 +69,7 @@ var (
 	errSimFrom = commands.SyntaxError("FROM KEY n or FROM TRACE n must come last")
 	errSimN    = resp.Error("ERR n must be from 1 to " + strconv.Itoa(MaxSim))
 	errNoTrace = resp.Error("ERR key is not traced: RL.TRACE ON key n")
-
-	errThrottlePeriodLong = resp.Error("ERR period must be below 100 years")
-	errThrottleBurstLong  = resp.Error("ERR max_burst must take less than 100 years to fill")
 )
-
-// throttleArguments are the errors of CL.THROTTLE's numbers, in their order.
-var throttleArguments = [...]struct {
-	least         int64
-	number, below resp.Value
-}{
-	{
-		-1, resp.Error("ERR max_burst is not an integer or out of range"),
-		resp.Error("ERR max_burst must be at least -1"),
-	},
-	{
-		0, resp.Error("ERR count is not an integer or out of range"),
-		resp.Error("ERR count must not be negative"),
-	},
-	{
-		1, resp.Error("ERR period is not an integer or out of range"),
-		resp.Error("ERR period must be at least 1 second"),
-	},
-	{
-		0, resp.Error("ERR quantity is not an integer or out of range"),
-		resp.Error("ERR quantity must not be negative"),
-	},
-}
 
 // wrongActuals refuses a number of actual costs that is not that of the keys.
 func wrongActuals(keys, actuals int) resp.Value {

@@ -214,7 +214,7 @@ func parseHold(s *Session, text *store.String) (h hold, ok bool) {
 		t := &h.terms[i]
 		*t = heldTerm{}
 		if !h.settled {
-			t.algo = algorithmOfTerm(r.text())
+			t.algo = named(termAlgorithms, r.text())
 		}
 		for _, number := range t.numbers(h.settled) {
 			r.number(number)
@@ -321,15 +321,15 @@ func findHold(c *commands.Ctx, keys [][]byte, id []byte) (h hold, name []byte, r
 	}
 	h, ok := parseHold(s, text)
 	if !ok || h.idLen != int64(len(id)) {
-		return h, name, errForeignHold
+		return h, name, ErrForeignHold
 	}
 	h.node = n
 	if len(h.terms) != len(keys) {
-		return h, name, errHoldKeys
+		return h, name, ErrHoldKeys
 	}
 	for i := range h.terms {
 		if i > 0 && !bytes.Equal(h.terms[i].key, keys[i]) {
-			return h, name, errHoldKeys
+			return h, name, ErrHoldKeys
 		}
 	}
 	return h, name, resp.None

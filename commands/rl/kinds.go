@@ -34,16 +34,6 @@ var keyKinds = func() (all []keyKind) {
 // NumKinds returns the number of kinds. They are numbered from 0.
 func NumKinds() int { return len(keyKinds) }
 
-// KindNamed returns the kind whose String is name. It panics if there is none.
-func KindNamed(name string) Kind {
-	for i := range keyKinds {
-		if keyKinds[i].name == name {
-			return Kind(i)
-		}
-	}
-	panic("rl: no kind " + name)
-}
-
 func (k Kind) String() string { return keyKinds[k].name }
 
 // CountsHits reports whether keys of the kind hold units that can be counted.

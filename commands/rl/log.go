@@ -335,5 +335,5 @@ func allowPlain(c *commands.Ctx) resp.Value {
 	}
 	countAllow(c, &logAlgorithm, c.Args[1], call, &d, false)
 	markFullness(c, c.Args[1], &d)
-	return decisionReply(c, &d, 0)
+	return DecisionReply(c, &d, 0)
 }

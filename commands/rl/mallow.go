@@ -124,12 +124,12 @@ func (m *mallow) fill(t *term, i int) (refusal resp.Value) {
 // admitShadow makes denials the answer to an admitted call: that of the binding key, and with FULL of others.
 func (m *mallow) admitShadow(binding *limiter.Decision, index int) {
 	if m.step != 1 {
-		admitShadow(binding, m.call.Cost)
+		AdmitShadow(binding, m.call.Cost)
 		return
 	}
-	admitShadow(binding, m.terms[index].Cost)
+	AdmitShadow(binding, m.terms[index].Cost)
 	for i := range m.terms {
-		admitShadow(&m.terms[i].d, m.terms[i].Cost)
+		AdmitShadow(&m.terms[i].d, m.terms[i].Cost)
 	}
 }
 
@@ -174,7 +174,7 @@ func jointReply(
 	}
 	reply := append(c.Values(2+len(terms)), resp.Int(int64(index+1)))
 	for i := range terms {
-		reply = append(reply, decisionReply(c, &terms[i].d, 0))
+		reply = append(reply, DecisionReply(c, &terms[i].d, 0))
 	}
 	return resp.Array(waited(c, waitMs, reply)...)
 }
@@ -214,7 +214,7 @@ func parseMallow(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusa
 		}
 	}
 	if name := duplicate(m.names, 3); name != nil {
-		return m, namedTwice(name)
+		return m, NamedTwice(name)
 	}
 	return m, resp.None
 }
@@ -343,7 +343,7 @@ func mallowIsReadOnly(args [][]byte) bool {
 	return isPeek(args[2+3*n:])
 }
 
-func namedTwice(name []byte) resp.Value {
+func NamedTwice(name []byte) resp.Value {
 	return resp.Error("ERR key " + commands.Quote(name) + " is named twice")
 }
 

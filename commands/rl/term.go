@@ -21,7 +21,7 @@ type term struct {
 	param  int64  // value of algo.param
 	id     []byte // of slots: who takes one
 	full   bool   // of RL.ALLOW
-	shadow bool   // of RL.ALLOW; see shadow.go
+	shadow bool   // of RL.ALLOW; see AdmitShadow
 	waitMs int64  // of RL.ALLOW; 0: it does not wait
 	policy []byte // of RL.CHECK: what its decisions are counted under; nil: nothing
 	zero   bool   // of RL.CHECK: it asks for no unit
@@ -260,7 +260,7 @@ func parseTerms(terms []term, keys [][]byte, o *options, form *termForm) (refusa
 		return commands.SyntaxError("more terms than " + strconv.Itoa(len(keys)) + " keys")
 	}
 	if name := duplicate(keys, 1); name != nil {
-		return namedTwice(name)
+		return NamedTwice(name)
 	}
 	return resp.None
 }

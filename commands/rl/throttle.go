@@ -62,7 +62,19 @@ func clThrottle(c *commands.Ctx) resp.Value {
 	if c.Settings.LimiterAware {
 		c.DB.SetFullness(t.name, stampOf(answer.Limited, t.d.Used, t.d.Remaining), c.NowMs)
 	}
-	return throttleReply(c, &answer)
+	return ThrottleReply(c, &answer)
+}
+
+// throttleArguments are the numbers of a call, in their order.
+var throttleArguments = [...]struct {
+	name  string
+	least int64
+	below string
+}{
+	{"max_burst", -1, " must be at least -1"},
+	{"count", 0, " must not be negative"},
+	{"period", 1, " must be at least 1 second"},
+	{"quantity", 0, " must not be negative"},
 }
 
 func parseThrottle(c *commands.Ctx) (q limiter.Quota, burst, quantity int64, refusal resp.Value) {
@@ -73,28 +85,28 @@ func parseThrottle(c *commands.Ctx) (q limiter.Quota, burst, quantity int64, ref
 	for i, arg := range c.Args[2:] {
 		n, ok := store.ParseInt(arg)
 		if !ok {
-			return q, 0, 0, throttleArguments[i].number
+			return q, 0, 0, resp.Error("ERR " + throttleArguments[i].name + " is not an integer or out of range")
 		}
 		if n < throttleArguments[i].least {
-			return q, 0, 0, throttleArguments[i].below
+			return q, 0, 0, resp.Error("ERR " + throttleArguments[i].name + throttleArguments[i].below)
 		}
 		numbers[i] = n
 	}
 	burst, periodS := numbers[0], numbers[2]
 	if periodS >= limiter.MaxWindowMs/1000 {
-		return q, 0, 0, errThrottlePeriodLong
+		return q, 0, 0, resp.Error("ERR period must be below 100 years")
 	}
 	q = limiter.Quota{Limit: numbers[1], WindowMs: periodS * 1000}
 	if burst < math.MaxInt64 {
 		burst++
 	}
 	if err := limiter.ValidateBurst(q, burst); err != nil {
-		return q, 0, 0, errThrottleBurstLong
+		return q, 0, 0, resp.Error("ERR max_burst must take less than 100 years to fill")
 	}
 	return q, burst, numbers[3], resp.None
 }
 
-func throttleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value {
+func ThrottleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value {
 	limited := int64(0)
 	if t.Limited {
 		limited = 1
@@ -110,7 +122,7 @@ func throttleIsReadOnly(args [][]byte) bool { return len(args) == 6 && string(ar
 func (l *LimitCall) ParseThrottle(c *commands.Ctx) resp.Value {
 	q, burst, quantity, refusal := parseThrottle(c)
 	l.Cost, l.Peek = quantity, quantity == 0
-	l.Algorithm, l.count = gcraAlgorithm.name, (*LimitDecision).countThrottle
+	l.Algorithm, l.command = gcraAlgorithm.name, throttles
 	l.Terms = []LimitTerm{
 		{[]limiter.Quota{q}, gcraAlgorithm.name, burst, quantity, gcraAlgorithm.anyLimit},
 	}
@@ -124,8 +136,4 @@ func countThrottle(c *commands.Ctx, key []byte, quantity int64, d *limiter.Decis
 	s.count(c, gcraAlgorithm.deciders[throttles], key, o)
 	s.observe(c, key, d.RetryAfterMs != 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
 	s.trace(c, key, limiter.Call{Cost: quantity}, d.Allowed)
-}
-
-func (d *LimitDecision) countThrottle(c *commands.Ctx) {
-	countThrottle(c, d.Keys[0], d.Call.Cost, &d.Decision)
 }

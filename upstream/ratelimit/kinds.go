@@ -126,9 +126,9 @@ func allowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 		answer := d.Throttle(t.Quotas[0].Capacity(t.Param))
 		return rl.ThrottleReply(c, &answer), true
 	case k.limit.Full:
-		return rl.FullReply(c, &d, k.limit.Algorithm, k.limit.Shadow), true
+		return rl.FullReply(c, &d, k.limit.Algorithm, k.limit.Shadow, 0), true
 	}
-	return rl.DecisionReply(c, &d), true
+	return rl.DecisionReply(c, &d, 0), true
 }
 
 // jointReply returns the reply of a call with a term for each key.
@@ -169,7 +169,7 @@ func jointReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 		return resp.None, false
 	}
 	if k.kind.alone && !k.limit.Full {
-		return rl.DecisionReply(c, &decisions[0]), true
+		return rl.DecisionReply(c, &decisions[0], 0), true
 	}
 	return rl.JointReply(c, binding, decisions, k.limit.Full), true
 }

@@ -141,7 +141,7 @@ func (k *Call) refusal(n []item) resp.Value {
 		}
 	case codeNamedTwice:
 		if a >= 1 && a <= int64(len(k.keys)) {
-			return rl.NamedTwiceReply(k.keys[a-1])
+			return rl.NamedTwice(k.keys[a-1])
 		}
 	case codeNoRefund:
 		if a >= 1 && a <= int64(len(names)) {
