@@ -86,8 +86,8 @@ var termAlgorithms = []*algorithm{
 	&logAlgorithm, &fixedAlgorithm, &gcraAlgorithm, &bucketsAlgorithm, &counterAlgorithm, &leasesAlgorithm,
 }
 
-// algorithms lists the algorithms in the order of INFO and error messages. If a key matches several, the first
-// applies. HOLD is added because its row reads termAlgorithms.
+// algorithms lists the algorithms in the order of INFO and error messages. If a key matches several, the
+// first applies. HOLD is added because its row reads termAlgorithms.
 var algorithms = slices.Insert(slices.Clone(termAlgorithms),
 	slices.Index(termAlgorithms, &leasesAlgorithm), &holdAlgorithm)
 

@@ -97,8 +97,8 @@ type LimitDecision struct {
 func (d *LimitDecision) countJoint(c *commands.Ctx) {
 	terms := d.Call.terms
 	j := jointCall{
-		command: d.Call.command, names: d.Keys, step: 1, call: d.Call.Call, terms: terms, by: defaultAlgorithm,
-		binding: d.Binding, peek: d.Call.Peek, shadow: d.Call.Shadow,
+		command: d.Call.command, names: d.Keys, step: 1, call: d.Call.Call, terms: terms,
+		by: defaultAlgorithm, binding: d.Binding, peek: d.Call.Peek, shadow: d.Call.Shadow,
 	}
 	if terms != nil {
 		j.names, j.by = d.Keys[:len(terms)], terms[d.Binding].algo

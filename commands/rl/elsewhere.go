@@ -67,8 +67,8 @@ func (l *LimitCall) setHold(keys [][]byte, id []byte) {
 	l.ID, l.Keys = id, append(slices.Clone(keys), parts.Append(nil))
 }
 
-// These methods parse the arguments of a call, whose number of arguments is valid. Of c they use Args, Cmd and
-// Settings.
+// These methods parse the arguments of a call, whose number of arguments is valid. Of c they use Args, Cmd
+// and Settings.
 
 // ParseAllow parses RL.ALLOW.
 func (l *LimitCall) ParseAllow(c *commands.Ctx) resp.Value {

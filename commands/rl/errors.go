@@ -82,20 +82,11 @@ var calendarAlgorithms = algosWith(func(a *algorithm) bool { return a.calendar }
 
 // windowErrors are replies for limits and windows that name algorithms, whose rows must not refer to them.
 var windowErrors = []errorReply{
-	{
-		limiter.ErrCalendar,
-		resp.Error("ERR weeks, months, years and windows with a zone go with " + calendarAlgorithms +
-			" only: other windows have one length"),
-	},
-	{
-		limiter.ErrWindowSyntax,
-		resp.Error(rlError(limiter.ErrWindowSyntax).Str() + "; with " + calendarAlgorithms +
-			" also 1w, 1mo, 1y or 1d@zone"),
-	},
+	{limiter.ErrCalendar, resp.Error("ERR weeks, months, years and windows with a zone go with " +
+		calendarAlgorithms + " only: other windows have one length")},
+	{limiter.ErrWindowSyntax, resp.Error(rlError(limiter.ErrWindowSyntax).Str() + "; with " +
+		calendarAlgorithms + " also 1w, 1mo, 1y or 1d@zone")},
 }
-
-// windowError returns the reply for an error of a limit or a window.
-func windowError(err error) resp.Value { return errorIn(err, windowErrors, rlErrors) }
 
 // refuse returns the reply for an error of validate.
 func (a *algorithm) refuse(err error) resp.Value {
@@ -125,37 +116,21 @@ func errorIn(err error, lists ...[]errorReply) resp.Value {
 // rlErrors are the replies for package limiter's sentinels.
 var rlErrors = []errorReply{
 	{limiter.ErrLimit, resp.Error("ERR limit must not be negative")},
-	{
-		limiter.ErrWindowSyntax,
-		resp.Error("ERR window must be an integer in milliseconds " +
-			"or an integer with a unit (ms, s, m, h or d)"),
-	},
+	{limiter.ErrWindowSyntax, resp.Error("ERR window must be an integer in milliseconds " +
+		"or an integer with a unit (ms, s, m, h or d)")},
 	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
 	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
-	{
-		calendar.ErrSyntax,
-		resp.Error("ERR window must be 1h@zone, 1d@zone, 1w[@zone[:mon]], 1mo[@zone[:day]] or " +
-			"1y[@zone[:MM-DD]]"),
-	},
-	{
-		calendar.ErrMany,
-		resp.Error("ERR a window of the calendar is 1h, 1d, 1w, 1mo or 1y: no other number has a " +
-			"beginning to agree on"),
-	},
-	{
-		calendar.ErrZone,
-		resp.Error("ERR zone is not a name of the IANA database such as UTC or Europe/Zurich"),
-	},
-	{
-		calendar.ErrAnchor,
-		resp.Error("ERR the beginning behind a zone is mon to sun of a week, 1 to 31 of a month, " +
-			"or MM-DD of a year"),
-	},
+	{calendar.ErrSyntax, resp.Error("ERR window must be 1h@zone, 1d@zone, 1w[@zone[:mon]], 1mo[@zone[:day]] " +
+		"or 1y[@zone[:MM-DD]]")},
+	{calendar.ErrMany, resp.Error("ERR a window of the calendar is 1h, 1d, 1w, 1mo or 1y: no other number " +
+		"has a beginning to agree on")},
+	{calendar.ErrZone, resp.Error("ERR zone is not a name of the IANA database such as " +
+		"UTC or Europe/Zurich")},
+	{calendar.ErrAnchor, resp.Error("ERR the beginning behind a zone is mon to sun of a week, 1 to 31 of a " +
+		"month, or MM-DD of a year")},
 	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
-	{
-		limiter.ErrSum,
-		resp.Error("ERR key would hold more than " + strconv.FormatInt(limiter.MaxUnits, 10) + " units"),
-	},
+	{limiter.ErrSum, resp.Error("ERR key would hold more than " +
+		strconv.FormatInt(limiter.MaxUnits, 10) + " units")},
 	{limiter.ErrLong, resp.Error("ERR units must take less than 100 years to be gained again")},
 	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside the range of a log")},
 }

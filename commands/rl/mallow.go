@@ -343,6 +343,7 @@ func mallowIsReadOnly(args [][]byte) bool {
 	return isPeek(args[2+3*n:])
 }
 
+// NamedTwice refuses a key that a call names twice.
 func NamedTwice(name []byte) resp.Value {
 	return resp.Error("ERR key " + commands.Quote(name) + " is named twice")
 }

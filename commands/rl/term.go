@@ -149,7 +149,7 @@ func parseQuota(limit, window []byte) (q limiter.Quota, refusal resp.Value) {
 		return q, errLimitNumber
 	}
 	if err := q.SetWindow(window); err != nil {
-		return q, windowError(err)
+		return q, errorIn(err, windowErrors, rlErrors)
 	}
 	return q, resp.None
 }

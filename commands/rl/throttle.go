@@ -83,12 +83,13 @@ func parseThrottle(c *commands.Ctx) (q limiter.Quota, burst, quantity int64, ref
 	}
 	numbers := [...]int64{0, 0, 0, 1}
 	for i, arg := range c.Args[2:] {
+		of := &throttleArguments[i]
 		n, ok := store.ParseInt(arg)
 		if !ok {
-			return q, 0, 0, resp.Error("ERR " + throttleArguments[i].name + " is not an integer or out of range")
+			return q, 0, 0, resp.Error("ERR " + of.name + " is not an integer or out of range")
 		}
-		if n < throttleArguments[i].least {
-			return q, 0, 0, resp.Error("ERR " + throttleArguments[i].name + throttleArguments[i].below)
+		if n < of.least {
+			return q, 0, 0, resp.Error("ERR " + of.name + of.below)
 		}
 		numbers[i] = n
 	}
@@ -106,6 +107,7 @@ func parseThrottle(c *commands.Ctx) (q limiter.Quota, burst, quantity int64, ref
 	return q, burst, numbers[3], resp.None
 }
 
+// ThrottleReply returns the reply of CL.THROTTLE.
 func ThrottleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value {
 	limited := int64(0)
 	if t.Limited {

@@ -111,7 +111,8 @@ func TestDefaultUser(t *testing.T) {
 
 // TestLinesOfConfiguration: each wrong line has an error with its number, and the others hold.
 func TestLinesOfConfiguration(t *testing.T) {
-	o := newOffice(t, "port 0\nuser a on +get\nuser a off\nuser b nosuch\n\nuser c (+get\nuser d +nosuch\nuser e\n")
+	o := newOffice(t, "port 0\nuser a on +get\nuser a off\nuser b nosuch\n\n"+
+		"user c (+get\nuser d +nosuch\nuser e\n")
 	errs := o.Load()
 	require.Len(t, errs, 4)
 	for i, want := range []string{
@@ -152,10 +153,11 @@ func TestFileIsTakenAsAWhole(t *testing.T) {
 		"user alice off\nuser bob nosuch":     path + ":2: Syntax error. ",
 		"user alice nosuch\nuser bob on":      path + ":1: Syntax error. ",
 		"\n\nuser alice on\nuser alice off\n": "WARNING: Duplicate user 'alice' found on line 4. ",
-		"user alice off\n# a comment":         path + ":2 should start with user keyword followed by the username. ",
-		"user alice off (+get":                path + ":1: Unmatched parenthesis in selector definition.",
-		"user alice off +nosuch\nuser b x": path + ":1: Error in applying operation '+nosuch': Unknown command " +
-			"or category name in ACL. " + path + ":2: Syntax error. ",
+		"user alice off\n# a comment": path + ":2 should start with user keyword followed by the " +
+			"username. ",
+		"user alice off (+get": path + ":1: Unmatched parenthesis in selector definition.",
+		"user alice off +nosuch\nuser b x": path + ":1: Error in applying operation '+nosuch': Unknown " +
+			"command or category name in ACL. " + path + ":2: Syntax error. ",
 	} {
 		write(text)
 		require.Equal(t, "ERR "+want+ending, o.do("LOAD"), "%q", text)
@@ -167,7 +169,8 @@ func TestFileIsTakenAsAWhole(t *testing.T) {
 	require.NoError(t, os.Truncate(path, 64<<20+1))
 	require.Contains(t, o.do("LOAD"), "It is longer than 67108864 bytes")
 	require.NoError(t, os.Remove(path))
-	require.Equal(t, "ERR Error loading ACLs, opening file '"+path+"': No such file or directory", o.do("LOAD"))
+	require.Equal(t, "ERR Error loading ACLs, opening file '"+path+"': No such file or directory",
+		o.do("LOAD"))
 	require.Equal(t, before, o.String())
 	require.Empty(t, o.cut)
 

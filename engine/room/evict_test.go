@@ -11,7 +11,7 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-// TestOrderOfEviction: the order in which each policy evicts keys of one shard, down to those that it must keep.
+// TestOrderOfEviction: the order in which each policy evicts keys of one shard, down to those that it keeps.
 func TestOrderOfEviction(t *testing.T) {
 	race.OneGoroutine(t)
 	k := together(4)

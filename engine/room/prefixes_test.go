@@ -59,7 +59,7 @@ func TestPrefixesAreCounted(t *testing.T) {
 	require.Equal(t, []string{"t: 3/5"}, other.figures(), "Init counts")
 }
 
-// TestTicksCountSome: a Tick counts a bounded number of keys, and what a busy script holds is left to later ones.
+// TestTicksCountSome: a Tick counts a bounded number of keys. What a busy script holds is left to later ones.
 func TestTicksCountSome(t *testing.T) {
 	const keys = 50_000
 	h := newHouse(t)

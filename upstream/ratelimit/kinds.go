@@ -9,7 +9,7 @@ import (
 
 // A kind is a rate limit command: how its function is called, and what it answers.
 type kind struct {
-	parse     parseFunc
+	parse     func(l *rl.LimitCall, c *commands.Ctx) (refusal resp.Value)
 	zeroPeeks bool // COST 0 is a peek at one unit
 	alone     bool // the reply is a decision without the index of its key, unless the call has FULL
 	throttles bool // the reply is that of CL.THROTTLE
@@ -27,7 +27,9 @@ var kinds = map[string]*kind{
 	"cl.throttle": &throttle,
 	"rl.throttle": &throttle,
 	"rl.mallow":   {parse: (*rl.LimitCall).ParseMAllow, prepare: (*Call).mallow, reply: jointReply},
-	"rl.check":    {parse: (*rl.LimitCall).ParseCheck, prepare: (*Call).mallow, reply: jointReply, alone: true},
+	"rl.check": {
+		parse: (*rl.LimitCall).ParseCheck, prepare: (*Call).mallow, reply: jointReply, alone: true,
+	},
 	"rl.reserve": {
 		parse: (*rl.LimitCall).ParseReserve, prepare: (*Call).reserve, reply: jointReply, alone: true,
 	},
@@ -63,12 +65,12 @@ var throttle = kind{
 
 func parseNothing(*rl.LimitCall, *commands.Ctx) resp.Value { return resp.None }
 
-type parseFunc = func(l *rl.LimitCall, c *commands.Ctx) (refusal resp.Value)
-
 type replyFunc = func(c *commands.Ctx, k *Call, n []item) (resp.Value, bool)
 
 // plain returns the kind of a command whose function has these arguments.
-func plain(function string, parse parseFunc, args func(k *Call) [][]byte, reply replyFunc) *kind {
+func plain(function string, parse func(l *rl.LimitCall, c *commands.Ctx) resp.Value,
+	args func(k *Call) [][]byte, reply replyFunc,
+) *kind {
 	return &kind{
 		parse: parse,
 		prepare: func(k *Call) resp.Value {
