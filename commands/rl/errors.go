@@ -120,8 +120,8 @@ var rlErrors = []errorReply{
 		"or an integer with a unit (ms, s, m, h or d)")},
 	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
 	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
-	{calendar.ErrSyntax, resp.Error("ERR window must be 1h@zone, 1d@zone, 1w[@zone[:mon]], 1mo[@zone[:day]] " +
-		"or 1y[@zone[:MM-DD]]")},
+	{calendar.ErrSyntax, resp.Error("ERR window must be 1h@zone, 1d@zone, 1w[@zone[:mon]], " +
+		"1mo[@zone[:day]] or 1y[@zone[:MM-DD]]")},
 	{calendar.ErrMany, resp.Error("ERR a window of the calendar is 1h, 1d, 1w, 1mo or 1y: no other number " +
 		"has a beginning to agree on")},
 	{calendar.ErrZone, resp.Error("ERR zone is not a name of the IANA database such as " +

@@ -77,7 +77,7 @@ const (
 	ending = "WARNING: ACL errors detected, no change to the previously active ACL rules was performed"
 )
 
-// TestDefaultUser: he needs the password of requirepass, the latest one alone, and stays what he is otherwise.
+// TestDefaultUser: he needs the password of requirepass, the latest one alone, and keeps his other rules.
 func TestDefaultUser(t *testing.T) {
 	o := newOffice(t, "")
 	require.Equal(t, anyone, o.line("default"))
@@ -139,8 +139,8 @@ func TestLinesOfConfiguration(t *testing.T) {
 	require.Empty(t, o.line("a"))
 }
 
-// TestFileIsTakenAsAWhole: a file with an error changes nothing, whichever line has it and whatever the others
-// say.
+// TestFileIsTakenAsAWhole: a file with an error changes nothing, whichever line has it and whatever the
+// others say.
 func TestFileIsTakenAsAWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.acl")
 	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }

@@ -25,7 +25,7 @@ func (h *house) full(key string) *store.Prefix {
 	return h.store.DB(0).Reserve([]byte(key))
 }
 
-// TestPrefixesAreCounted: keys that exist when a limit begins to apply count, but not before files are loaded.
+// TestPrefixesAreCounted: keys that exist when a limit begins to apply count, once files are loaded.
 func TestPrefixesAreCounted(t *testing.T) {
 	h := newHouse(t)
 	for i := range 3 {
