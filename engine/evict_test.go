@@ -91,27 +91,6 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestExpiredKeysGoFirst checks that nothing is evicted while expired keys make room.
-func TestExpiredKeysGoFirst(t *testing.T) {
-	for _, policy := range []string{"allkeys-lru", "volatile-ttl", "allkeys-random", "limiter-aware"} {
-		e, h := newEngine(t, "--maxmemory-policy", policy)
-		s := newSession(t, e)
-		for i := range 500 {
-			do(s, fmt.Sprintf("SET short:%d value PX 10", i))
-			do(s, fmt.Sprintf("SET long:%d value EX 1000", i))
-		}
-		bound(t, e, s, 0)
-		h.pass(20)
-		for i := range 100 {
-			require.Equal(t, "OK", do(s, fmt.Sprintf("SET new:%d value EX 1000", i)), policy)
-		}
-		require.Equal(t, "0", infoOf(s, "evicted_keys"), policy)
-		for i := range 500 {
-			require.True(t, exists(s, fmt.Sprintf("long:%d", i)), policy)
-		}
-	}
-}
-
 // TestNothingToEvict checks that a command that needs memory is refused, and others are
 // not, when there is nothing to evict.
 func TestNothingToEvict(t *testing.T) {
@@ -188,25 +167,6 @@ func TestEvictionUnderConcurrency(t *testing.T) {
 	require.Less(t, e.MemoryUse().Used(), limit+300_000)
 	counted, found := e.CountedMemory()
 	require.Equal(t, found, counted)
-}
-
-// TestLimitBelowWhatIsHeld checks that a command evicts for a bounded time only, and that
-// ticks go on.
-func TestLimitBelowWhatIsHeld(t *testing.T) {
-	race.OneGoroutine(t)
-	e, _ := newEngine(t, "--maxmemory-policy", "allkeys-random")
-	s := newSession(t, e)
-	empty := e.MemoryUse().Used()
-	for i := range 20_000 {
-		do(s, fmt.Sprintf("SET key:%d value", i))
-	}
-	require.Equal(t, "OK", do(s, fmt.Sprintf("CONFIG SET maxmemory %d", empty+50_000)))
-	for range 100 {
-		e.Tick()
-	}
-	require.Less(t, e.MemoryUse().Used(), empty+50_000+slack)
-	require.Equal(t, "OK", do(s, "SET new value"))
-	require.Equal(t, "0", infoOf(s, "current_eviction_exceeded_time"))
 }
 
 // TestRoundsOfFillAndExpire checks that filling to the limit and expiring leaks nothing.

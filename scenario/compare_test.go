@@ -225,6 +225,7 @@ func TestErrorsHaveALine(t *testing.T) {
 		"== a\n@save x", "== a\n@at 5\n@save x",
 		"== a\n@noreply PING\n= PONG", "== a\n@close\n|+OK", "== a\n@reply x",
 		"== a\n@blocked", "== a\n@at x", "== a\nb: @advance", "== a\nGET \"",
+		"== a\nMASTER: GET k", "== a\nmasterB: @close",
 	} {
 		_, err := Read(text)
 		require.ErrorContains(t, err, "line ", "%q", text)

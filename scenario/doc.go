@@ -10,7 +10,7 @@
 //	# comment
 //	== title               a section, on its own: it begins with an empty server, at StartMs
 //	SET k "a\x00b" EX 10   a command, quoted as redis-cli does; one reply
-//	b: GET k               a command on connection b
+//	b: GET k               a command on connection b; such names are in lower case
 //	= OK                   the reply to the line above, as Show formats it, in which \\ is a backslash
 //	                       and \xHH a byte
 //	~ RE                   it matches the regular expression, in which ^ and $ are the ends of its lines;

@@ -107,13 +107,15 @@ const (
 
 var (
 	withReason = regexp.MustCompile(`^(?:/(.+)/ )?\(([^)]+)\) (.+)$`)
-	withConn   = regexp.MustCompile(`^([a-z][a-z0-9]*): (.+)$`)
+	withConn   = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9]*): (.+)$`)
 )
 
 func parseStep(text string, own []string) (s Step, err error) {
 	s = Step{Line: text, replies: 1}
 	if m := withConn.FindStringSubmatch(text); m != nil {
-		s.conn, text = m[1], m[2]
+		if s.conn, text = m[1], m[2]; s.conn != strings.ToLower(s.conn) {
+			return s, fmt.Errorf("%s: the name of a connection is in lower case", s.conn)
+		}
 	}
 	if text[0] != '@' {
 		s.Args, err = Words(text)

@@ -72,13 +72,13 @@ func adopted(c *commands.Ctx, n *store.Node, back *scoreUnit) (to *zset.Set, rep
 	case isLog && back == nil, !isLog && back != nil && unit == back:
 		return nil, resp.Int(0)
 	case from.Len() > MaxAdopted, isLog && from.Units() > MaxAdopted:
-		return nil, errAdoptLarge
+		return nil, ErrAdoptLarge
 	case isLog:
 		back.fill(to, from)
 	case back != nil:
 		return nil, errForeignSet
 	case unit == nil:
-		return nil, errAdoptScores
+		return nil, ErrAdoptScores
 	case !fillLog(to, foreignLog{from, unit}):
 		return nil, rlError(limiter.ErrInstant)
 	}
@@ -167,4 +167,14 @@ func didMembers(c *commands.Ctx, key []byte, set *zset.Set) {
 		rank++
 		return true
 	})
+}
+
+// ParseAdopt parses RL.ADOPT.
+func (l *LimitCall) ParseAdopt(c *commands.Ctx) resp.Value {
+	back, refusal := parseAdopt(c.Args)
+	if back != nil {
+		l.Unit = back.name
+	}
+	l.Algorithm = logAlgorithm.name
+	return refusal
 }

@@ -1,6 +1,8 @@
 package rl
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zlimit/zlimit/commands"
@@ -36,10 +38,22 @@ type algorithm struct {
 	unknown     string                               // what RL.EXPLAIN omits, and why; "": nothing
 	explainMore func(s limiter.Subject) []resp.Value // further pairs of its reply; nil: none
 
+	differs   string                    // of state with other parameters than the call's: theirs and its
+	noRefund  resp.Value                // RL.REFUND's reply if it cannot tell which units are the newest
+	slots     bool                      // units are slots, each of which has an owner and a lease
+	validHeld func(h *heldTerm) bool    // reports whether a hold can have such a term; nil: any
+	replay    func(t *term) replayState // an empty state for RL.SIM; nil: that of open
+
+	// next sets t.d.NextAfterMs, which costs more than the decision; nil: the decision has it.
+	next func(c *commands.Ctx, t *term)
+
 	// ALGO accepts the algorithm if validate is not nil. Otherwise the fields of this block are zero.
 	validate   func(t *term) error
-	param      *algoParam // nil: none
-	multiQuota bool       // accepts several limits and windows
+	errors     []errorReply // for errors of validate that rlErrors does not have
+	param      *algoParam   // nil: none
+	multiQuota bool         // accepts several limits and windows
+	calendar   bool         // accepts windows of the calendar
+	throttles  bool         // CL.THROTTLE decides by it
 
 	// anyLimit says that the Lua twin counts with no limit, so that it need not be exact there.
 	anyLimit bool
@@ -58,6 +72,7 @@ type algoParam struct {
 	name           string     // in the syntax
 	missing, wrong resp.Value // error replies
 	scales         bool       // it is a number of units, as the limit
+	steps          bool       // a decision takes as many steps
 }
 
 // ParamScales reports whether the number behind an algorithm's name is one of units, as the limit.
@@ -66,12 +81,18 @@ func ParamScales(name []byte) bool {
 	return a != nil && a.param != nil && a.param.scales
 }
 
-// algorithms lists the algorithms in the order of INFO and error messages. If a key
-// matches several, the first applies.
-var algorithms = [...]*algorithm{
-	&logAlgorithm, &fixedAlgorithm, &gcraAlgorithm, &bucketsAlgorithm, &counterAlgorithm,
-	&holdAlgorithm, &leasesAlgorithm,
+// termAlgorithms lists the algorithms that terms can have, those with open.
+var termAlgorithms = []*algorithm{
+	&logAlgorithm, &fixedAlgorithm, &gcraAlgorithm, &bucketsAlgorithm, &counterAlgorithm, &leasesAlgorithm,
 }
+
+// algorithms lists the algorithms in the order of INFO and error messages. If a key matches several, the
+// first applies. HOLD is added because its row reads termAlgorithms.
+var algorithms = slices.Insert(slices.Clone(termAlgorithms),
+	slices.Index(termAlgorithms, &leasesAlgorithm), &holdAlgorithm)
+
+// defaultAlgorithm is that of calls without ALGO.
+var defaultAlgorithm = &logAlgorithm
 
 // algorithmOf returns the algorithm whose state the key holds, or nil.
 func algorithmOf(c *commands.Ctx, n *store.Node) *algorithm {
@@ -116,6 +137,11 @@ func foreignKeyError(n *store.Node) resp.Value {
 	return commands.ErrWrongType
 }
 
+// differ returns the error reply for state with other parameters than the call's.
+func (a *algorithm) differ(numbers ...any) resp.Value {
+	return resp.Error("ERR key holds " + a.name + " state of " + fmt.Sprintf(a.differs, numbers...))
+}
+
 func algorithmByName(name []byte) *algorithm {
 	for _, a := range algorithms {
 		if a.inALGO() && len(name) == len(a.name) && strings.EqualFold(a.name, string(name)) {
@@ -125,19 +151,16 @@ func algorithmByName(name []byte) *algorithm {
 	return nil
 }
 
-// algorithmOfTerm returns the algorithm that terms can have with exactly this name, or nil.
-func algorithmOfTerm(name []byte) *algorithm {
-	for _, a := range termAlgorithms {
+// algorithmNamed returns the algorithm with exactly this name, or nil.
+func algorithmNamed(name string) *algorithm { return named(algorithms, []byte(name)) }
+
+func named(among []*algorithm, name []byte) *algorithm {
+	for _, a := range among {
 		if a.name == string(name) {
 			return a
 		}
 	}
 	return nil
-}
-
-// termAlgorithms lists the algorithms that terms can have, those with open. Rows of algorithms read it.
-var termAlgorithms = [...]*algorithm{
-	&logAlgorithm, &fixedAlgorithm, &gcraAlgorithm, &bucketsAlgorithm, &counterAlgorithm, &leasesAlgorithm,
 }
 
 func (a *algorithm) syntax() string {
@@ -151,15 +174,33 @@ func (a *algorithm) nameOnly() string { return a.name }
 
 // algoAlternatives returns the algorithms that ALGO accepts as "A, B or C".
 func algoAlternatives(format func(a *algorithm) string) string {
-	names := algoNames(format)
+	names := algoNames((*algorithm).inALGO, format)
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// algoNames returns format's result for each algorithm that ALGO accepts.
-func algoNames(format func(a *algorithm) string) (names []string) {
+// algosWith returns the algorithms that have something as "ALGO A or B".
+func algosWith(has func(a *algorithm) bool) string {
+	return "ALGO " + strings.Join(algoNames(has, (*algorithm).nameOnly), " or ")
+}
+
+// algoComplexity returns a complexity with those of the algorithms that differ, which may be multiplied.
+func algoComplexity(complexity, times string) string {
 	for _, a := range algorithms {
-		if a.inALGO() {
+		if a.param != nil && a.param.steps {
+			complexity += ", O(" + times + a.param.name + ") with " + a.syntax()
+		}
+	}
+	return complexity
+}
+
+// algoSyntax is the option ALGO.
+var algoSyntax = "[ALGO <" + strings.Join(algoNames((*algorithm).inALGO, (*algorithm).syntax), " | ") + ">]"
+
+// algoNames returns format's result for each algorithm that has something.
+func algoNames(has func(a *algorithm) bool, format func(a *algorithm) string) (names []string) {
+	for _, a := range algorithms {
+		if has(a) {
 			names = append(names, format(a))
 		}
 	}

@@ -1,8 +1,6 @@
 package rl
 
 import (
-	"strings"
-
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
@@ -13,10 +11,10 @@ var rlAllowRows = []commands.Command{
 		Name: "rl.allow", Arity: -4,
 		Flags: commands.Write | commands.DenyOOM | commands.Fast | commands.WaitsRoom,
 		Keys:  key("RW access update"),
-		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
+		Group: "rate-limit", Since: "0.1.0", Complexity: algoComplexity("O(W*log(N)) with W windows", ""),
 		Handler: rlAllow, Reads: allowIsReadOnly,
 		Syntax: "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] [SHADOW] " +
-			"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">] [FULL] [WAIT milliseconds]",
+			algoSyntax + " [FULL] [WAIT milliseconds]",
 		Summary:   "Admits a request if fewer than limit were admitted in the window before it.",
 		Example:   "user:42 100 1m",
 		Deviation: "zlimit's own",
@@ -76,55 +74,19 @@ func rlAllow(c *commands.Ctx) resp.Value {
 	countAllow(c, t.algo, t.name, t.Call, &t.d, t.shadow)
 	markFullness(c, t.name, &t.d)
 	if t.shadow {
-		admitShadow(&t.d, t.Cost)
+		AdmitShadow(&t.d, t.Cost)
 	}
 	if !t.full {
-		return decisionReply(c, &t.d, t.waitMs)
+		return DecisionReply(c, &t.d, t.waitMs)
 	}
-	if t.content == &t.log {
-		q := limiter.Quota{Limit: t.d.Limit, WindowMs: t.d.WindowMs}
-		t.d.NextAfterMs = limiter.NextAfter(t.log.log(), c.NowMs, t.log.expireAtMs, q)
+	if t.algo.next != nil {
+		t.algo.next(c, t)
 	}
-	return fullReply(c, &t.d, t.algo.name, t.shadow, t.waitMs)
+	return FullReply(c, &t.d, t.algo.name, t.shadow, t.waitMs)
 }
 
-// allowPlain handles RL.ALLOW key limit window, the most frequent form.
-func allowPlain(c *commands.Ctx) resp.Value {
-	var quotas [1]limiter.Quota
-	var refusal resp.Value
-	if quotas[0], refusal = parseQuota(c.Args[2], c.Args[3]); refusal.IsError() {
-		return refusal
-	}
-	call := limiter.Call{Cost: 1}
-	if err := limiter.Validate(quotas[:], call); err != nil {
-		return rlError(err)
-	}
-	var k logKey
-	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() {
-		return refusal
-	}
-	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
-	if err != nil {
-		return rlError(err)
-	}
-	if d.Units > 0 {
-		if refusal := k.makeRoom(c, &d.Change); refusal.IsError() {
-			return refusal
-		}
-		if k.node == nil {
-			if refusal := reserve(c, k.name); refusal.IsError() {
-				return refusal
-			}
-		}
-		k.carryOut(c, &d.Change)
-	}
-	countAllow(c, &logAlgorithm, c.Args[1], call, &d, false)
-	markFullness(c, c.Args[1], &d)
-	return decisionReply(c, &d, 0)
-}
-
-// fullReply returns the reply with FULL, with a field more if the call has SHADOW or WAIT.
-func fullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, shadow bool, waitMs int64) resp.Value {
+// FullReply returns the reply with FULL, with a field more if the call has SHADOW or WAIT.
+func FullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, shadow bool, waitMs int64) resp.Value {
 	pairs := append(c.Values(20),
 		resp.Bulk("allowed"), resp.Int(d.Allowed),
 		resp.Bulk("limit"), resp.Int(d.Limit),
@@ -142,4 +104,23 @@ func fullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, shadow bo
 		pairs = waited(c, waitMs, append(pairs, resp.Bulk("waited_ms")))
 	}
 	return resp.Map(pairs...)
+}
+
+// SHADOW tries a limit on live traffic. A call that would be denied takes no units, as every denied one, is
+// counted as neither admitted nor denied, and is answered as admitted: see docs/adr/0053.
+
+// AdmitShadow makes a denial the answer to an admitted call of this cost. What else it says stays: its wait,
+// which is never 0, marks the reply.
+func AdmitShadow(d *limiter.Decision, cost int64) {
+	if d.Allowed == 0 {
+		d.Allowed = max(cost, 1)
+	}
+}
+
+// isShadow returns 1 for a denial that is answered as admitted, else 0.
+func isShadow(d *limiter.Decision) int64 {
+	if d.RetryAfterMs != 0 {
+		return 1
+	}
+	return 0
 }

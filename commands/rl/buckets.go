@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
@@ -29,13 +30,17 @@ var bucketsAlgorithm = algorithm{
 	},
 	open: openBuckets,
 	validate: func(t *term) error {
-		if err := limiter.ValidateQuota(t.quotas[0], t.Call); err != nil {
-			return err
-		}
-		return limiter.ValidateBuckets(t.param)
+		return cmp.Or(limiter.ValidateQuota(t.quotas[0], t.Call), limiter.ValidateBuckets(t.param))
 	},
-	param:    &algoParam{"n", errBucketsMissing, errBucketsNumber, false},
-	moreInfo: []string{"width_ms", "buckets"},
+	errors: []errorReply{{limiter.ErrBuckets, resp.Error("ERR the number of BUCKETS must be from 1 to " +
+		strconv.Itoa(limiter.MaxBuckets))}},
+	param: &algoParam{
+		name: "n", missing: commands.SyntaxError("ALGO BUCKETS needs a number"),
+		wrong: resp.Error("ERR the number of BUCKETS is not an integer or out of range"), steps: true,
+	},
+	differs:   "%d buckets of %dms, not %d of %dms",
+	validHeld: func(h *heldTerm) bool { return limiter.ValidateBuckets(h.param) == nil },
+	moreInfo:  []string{"width_ms", "buckets"},
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		h := store.HashOf(n)
 		b, _ := parseBuckets(&session(c).buckets, h)
@@ -167,7 +172,7 @@ func openBuckets(_ *commands.Ctx, t *term) resp.Value {
 		n = b.N
 	}
 	if widthMs := limiter.BucketWidth(windowMs, n); windowMs != 0 && (b.WidthMs != widthMs || b.N != n) {
-		return BucketsReply(b.N, b.WidthMs, n, widthMs)
+		return t.algo.differ(b.N, b.WidthMs, n, widthMs)
 	}
 	return resp.None
 }

@@ -163,7 +163,7 @@ local function buckets_open(key, _, t)
   elseif large then
     return nil, { LARGE, 0, 0 }
   elseif b.n ~= n or b.width ~= width then
-    return nil, { BUCKETS_DIFFER, b.n, b.width, n, width }
+    return nil, { DIFFERS, b.n, b.width, n, width }
   end
   b.exists, b.expire, b.limit, b.window = true, max(0, expiry(key)), t.limit, t.window
   return b
@@ -197,6 +197,7 @@ end
 algorithms[#algorithms + 1] = {
   type = 'hash', read = read_buckets, name = 'buckets', open = buckets_open, decide = buckets_decide,
   record = recorder(buckets_decide),
+  valid_held = function(h) return h.param >= 1 and h.param <= MAX_BUCKETS end,
   commit = function(b, key)
     if b.changed then
       buckets_write(key, b)

@@ -47,7 +47,7 @@ func rlCheck(c *commands.Ctx) resp.Value {
 	case m.full:
 		return jointReply(c, m.terms, index, &binding, true, 0)
 	}
-	return decisionReply(c, &binding, 0)
+	return DecisionReply(c, &binding, 0)
 }
 
 // checkWithoutKeys answers RL.CHECK 0 COST n POLICY name and RL.CHECK 0 EXPLAIN, or fails as RL.CHECK 0 ERROR
@@ -78,7 +78,7 @@ func parseCheck(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusal
 	for i := range m.terms {
 		t := &m.terms[i]
 		switch {
-		case t.algo == &leasesAlgorithm:
+		case t.algo.slots:
 			if i > 0 {
 				t.policy = m.terms[i-1].policy
 			}
@@ -144,7 +144,7 @@ func countPolicies(c *commands.Ctx, terms []term, d *limiter.Decision, index int
 	registry := c.Settings.Policies.Registry()
 	for i := range terms {
 		t := &terms[i]
-		if t.policy == nil || t.zero || t.algo == &leasesAlgorithm && (d.Allowed > 0 || i != index) {
+		if t.policy == nil || t.zero || t.algo.slots && (d.Allowed > 0 || i != index) {
 			continue
 		}
 		counts := registry.Find(t.policy)

@@ -21,15 +21,6 @@ func countAllow(
 	s.trace(c, key, call, d.Allowed)
 }
 
-// countThrottle counts a decision of CL.THROTTLE.
-func countThrottle(c *commands.Ctx, key []byte, quantity int64, d *limiter.Decision) {
-	s, full := session(c), fullness(d.Used, d.Remaining)
-	o := outcome{d.Allowed, d.Allowed, quantity == 0, false, full}
-	s.count(c, gcraAlgorithm.deciders[throttles], key, o)
-	s.observe(c, key, d.RetryAfterMs != 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
-	s.trace(c, key, limiter.Call{Cost: quantity}, d.Allowed)
-}
-
 // A jointCall is what is counted of a call with one or several terms.
 type jointCall struct {
 	command decides
@@ -88,7 +79,7 @@ func (j *jointCall) callOf(i int) limiter.Call {
 		return j.call
 	}
 	call := j.terms[i].Call
-	if j.terms[i].algo == &leasesAlgorithm {
+	if j.terms[i].algo.slots {
 		call.Cost = 0
 	}
 	return call
@@ -103,24 +94,11 @@ type LimitDecision struct {
 	limiter.Decision // without Change
 }
 
-func (d *LimitDecision) countAllow(c *commands.Ctx) {
-	countAllow(c, algorithmByName([]byte(d.Call.Algorithm)), d.Keys[0], d.Call.Call, &d.Decision,
-		d.Call.Shadow)
-}
-
-func (d *LimitDecision) countMallow(c *commands.Ctx) { d.countJoint(c, mallows) }
-
-func (d *LimitDecision) countReserve(c *commands.Ctx) { d.countJoint(c, reserves) }
-
-func (d *LimitDecision) countCheck(c *commands.Ctx) { d.countJoint(c, checks) }
-
-func (d *LimitDecision) countMReserve(c *commands.Ctx) { d.countJoint(c, mreserves) }
-
-func (d *LimitDecision) countJoint(c *commands.Ctx, command decides) {
+func (d *LimitDecision) countJoint(c *commands.Ctx) {
 	terms := d.Call.terms
 	j := jointCall{
-		command: command, names: d.Keys, step: 1, call: d.Call.Call, terms: terms, by: &logAlgorithm,
-		binding: d.Binding, peek: d.Call.Peek, shadow: d.Call.Shadow,
+		command: d.Call.command, names: d.Keys, step: 1, call: d.Call.Call, terms: terms,
+		by: defaultAlgorithm, binding: d.Binding, peek: d.Call.Peek, shadow: d.Call.Shadow,
 	}
 	if terms != nil {
 		j.names, j.by = d.Keys[:len(terms)], terms[d.Binding].algo
@@ -133,10 +111,15 @@ func (d *LimitDecision) countJoint(c *commands.Ctx, command decides) {
 	countJoint(c, &j, &d.Decision)
 }
 
-func (d *LimitDecision) countThrottle(c *commands.Ctx) {
-	countThrottle(c, d.Keys[0], d.Call.Cost, &d.Decision)
-}
-
 // CountDecision counts a decision that was made elsewhere as its handler would. Of c it uses what
 // says the instant, the database, the settings, and where to count.
-func CountDecision(c *commands.Ctx, d *LimitDecision) { d.Call.count(d, c) }
+func CountDecision(c *commands.Ctx, d *LimitDecision) {
+	switch l := d.Call; l.command {
+	case allows:
+		countAllow(c, algorithmNamed(l.Algorithm), d.Keys[0], l.Call, &d.Decision, l.Shadow)
+	case throttles:
+		countThrottle(c, d.Keys[0], l.Cost, &d.Decision)
+	default:
+		d.countJoint(c)
+	}
+}

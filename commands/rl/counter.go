@@ -23,6 +23,7 @@ var counterAlgorithm = algorithm{
 	},
 	open:     openCounter,
 	validate: validateQuota,
+	differs:  "a window of %dms, not %dms",
 	unknown:  "instants of hits: a COUNTER key holds the counts of two slices of time",
 	moreInfo: []string{"window_ms"},
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
@@ -77,7 +78,7 @@ func openCounter(_ *commands.Ctx, t *term) resp.Value {
 	case !ok:
 		return errOtherState
 	case windowMs != 0 && k.counter.WindowMs != windowMs:
-		return CounterReply(k.counter.WindowMs, windowMs)
+		return t.algo.differ(k.counter.WindowMs, windowMs)
 	}
 	return resp.None
 }

@@ -90,7 +90,7 @@ local function counter_open(key, _, t)
   elseif not s then
     s = { window = t.window, begin = 0, count = 0, previous = 0 }
   elseif s.window ~= t.window then
-    return nil, { WINDOW_DIFFERS, s.window, t.window }
+    return nil, { DIFFERS, s.window, t.window }
   end
   s.expire, s.limit = max(0, expire), t.limit
   return s

@@ -33,14 +33,14 @@ type LimitCall struct {
 
 	Increment commands.Increment // INCREX
 
-	count func(d *LimitDecision, c *commands.Ctx) // nil: the command makes no decision that is counted
+	command decides // what its decision is counted for, if it makes one
 }
 
 // A LimitTerm is what a call asks of a key.
 type LimitTerm struct {
 	Quotas    []limiter.Quota // of slots their number and the milliseconds of a lease
-	Algorithm string          // as ALGO has it; LEASES of slots
-	Param     int64           // the burst of GCRA, the number of BUCKETS
+	Algorithm string          // its row's name
+	Param     int64           // the number behind the algorithm's name
 	Cost      int64           // of RL.RESERVE and RL.MRESERVE the estimate
 	AnyLimit  bool            // the function does not count with the limit
 }
@@ -67,166 +67,133 @@ func (l *LimitCall) setHold(keys [][]byte, id []byte) {
 	l.ID, l.Keys = id, append(slices.Clone(keys), parts.Append(nil))
 }
 
-// limitParsers parse the arguments of the commands that can be decided elsewhere.
-var limitParsers = map[string]func(c *commands.Ctx, l *LimitCall) (refusal resp.Value){
-	"rl.allow": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		var t term
-		if refusal := t.parse(c.Args[2:], allowOptions); refusal.IsError() {
-			return refusal
-		}
-		if t.waitMs > 0 {
-			return errWaitElsewhere
-		}
-		l.Call, l.Terms, l.Full, l.Shadow = t.Call, []LimitTerm{limitTerm(&t)}, t.full, t.shadow
-		l.Algorithm, l.count = t.algo.name, (*LimitDecision).countAllow
-		return resp.None
-	},
-	"rl.mallow": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		m, refusal := parseMallow(c, newTerms)
-		if refusal.IsError() {
-			return refusal
-		}
-		if m.waitMs > 0 {
-			return errWaitElsewhere
-		}
-		l.count, l.Shadow = (*LimitDecision).countMallow, m.shadow
-		if m.step == 1 {
-			l.setTerms(m.terms)
-			l.Peek, l.Full, l.Keys, l.ID = m.peek, m.full, m.names, m.terms[0].id
-			return resp.None
-		}
-		l.Call, l.Keys, l.Terms = m.call, make([][]byte, m.n), make([]LimitTerm, m.n)
-		quotas := make([]limiter.Quota, m.n)
-		for i := range m.n {
-			of := m.names[3*i:]
-			l.Keys[i] = of[0]
-			quotas[i], _ = parseQuota(of[1], of[2])
-			l.Terms[i] = LimitTerm{Quotas: quotas[i : i+1], Algorithm: logAlgorithm.name, Cost: m.call.Cost}
-		}
-		return resp.None
-	},
-	"rl.check": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		m, refusal := parseCheck(c, newTerms)
-		switch {
-		case refusal.IsError():
-			return refusal
-		case m.explain:
-			return errExplainElsewhere
-		}
-		l.setTerms(m.terms)
-		l.Peek, l.Full, l.Shadow, l.Charge = m.peek, m.full, m.shadow, m.charge
-		l.Keys, l.ID, l.count = m.names, m.terms[0].id, (*LimitDecision).countCheck
-		return resp.None
-	},
-	"rl.reset": func(*commands.Ctx, *LimitCall) resp.Value { return resp.None },
-	"rl.info":  func(*commands.Ctx, *LimitCall) resp.Value { return resp.None },
-	"rl.refund": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
-		l.Count, refusal = parseRefund(c)
+// These methods parse the arguments of a call, whose number of arguments is valid. Of c they use Args, Cmd
+// and Settings.
+
+// ParseAllow parses RL.ALLOW.
+func (l *LimitCall) ParseAllow(c *commands.Ctx) resp.Value {
+	var t term
+	if refusal := t.parse(c.Args[2:], allowOptions); refusal.IsError() {
 		return refusal
-	},
-	"rl.adopt": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		back, refusal := parseAdopt(c.Args)
-		if back != nil {
-			l.Unit = back.name
-		}
-		l.Algorithm = logAlgorithm.name
-		return refusal
-	},
-	"rl.reserve": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		terms := newTerms(1)
-		h, refusal := parseReserve(c, &terms[0])
-		if refusal.IsError() {
-			return refusal
-		}
-		l.setTerms(terms)
-		l.setHold(c.Args[1:2], h.id)
-		l.DurationMs, l.count = h.holdMs, (*LimitDecision).countReserve
-		return resp.None
-	},
-	"rl.mreserve": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		terms, h, refusal := parseMReserve(c, newTerms)
-		if refusal.IsError() {
-			return refusal
-		}
-		l.setTerms(terms)
-		l.setHold(c.Args[2:2+len(terms)], h.id)
-		l.DurationMs, l.Full, l.count = h.holdMs, h.full, (*LimitDecision).countMReserve
-		return resp.None
-	},
-	"rl.settle": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		actual, refusal := parseSettle(c)
-		l.setHold(c.Args[1:2], c.Args[2])
-		l.Actuals = []int64{actual}
-		return refusal
-	},
-	"rl.msettle": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		keys, id, actuals, refusal := parseMSettle(c)
-		if refusal.IsError() {
-			return refusal
-		}
-		l.setHold(keys, id)
-		l.Actuals = actuals[:len(keys)]
-		return resp.None
-	},
-	"rl.cancel": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		l.setHold(c.Args[1:2], c.Args[2])
-		l.Actuals = make([]int64, 1)
-		return checkID(l.ID)
-	},
-	"rl.mcancel": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		keys, id, refusal := parseMCancel(c)
-		if refusal.IsError() {
-			return refusal
-		}
-		l.setHold(keys, id)
-		l.Actuals = make([]int64, len(keys))
-		return resp.None
-	},
-	"rl.acquire": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		l.Algorithm = leasesAlgorithm.name
-		a, refusal := parseAcquire(c)
-		if !refusal.IsError() && a.waitMs > 0 {
-			return errWaitElsewhere
-		}
-		l.Count, l.DurationMs, l.ID = a.slots, a.leaseMs, a.id
-		return refusal
-	},
-	"rl.renew": func(c *commands.Ctx, l *LimitCall) (refusal resp.Value) {
-		l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
-		l.DurationMs, refusal = parseRenew(c)
-		return refusal
-	},
-	"rl.release": func(c *commands.Ctx, l *LimitCall) resp.Value {
-		l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
-		return checkID(l.ID)
-	},
-	"cl.throttle": parseThrottleCall,
-	"rl.throttle": parseThrottleCall,
-	"increx":      func(c *commands.Ctx, l *LimitCall) resp.Value { return l.Increment.Parse(c) },
+	}
+	if t.waitMs > 0 {
+		return errWaitElsewhere
+	}
+	l.Call, l.Terms, l.Full, l.Shadow = t.Call, []LimitTerm{limitTerm(&t)}, t.full, t.shadow
+	l.Algorithm, l.command = t.algo.name, allows
+	return resp.None
 }
 
-func parseThrottleCall(c *commands.Ctx, l *LimitCall) resp.Value {
-	q, burst, quantity, refusal := parseThrottle(c)
-	l.Cost, l.Peek = quantity, quantity == 0
-	l.Algorithm, l.count = gcraAlgorithm.name, (*LimitDecision).countThrottle
-	l.Terms = []LimitTerm{
-		{[]limiter.Quota{q}, gcraAlgorithm.name, burst, quantity, gcraAlgorithm.anyLimit},
+// ParseMAllow parses RL.MALLOW.
+func (l *LimitCall) ParseMAllow(c *commands.Ctx) resp.Value {
+	m, refusal := parseMallow(c, newTerms)
+	if refusal.IsError() {
+		return refusal
 	}
+	if m.waitMs > 0 {
+		return errWaitElsewhere
+	}
+	l.command, l.Shadow = mallows, m.shadow
+	if m.step == 1 {
+		l.setTerms(m.terms)
+		l.Peek, l.Full, l.Keys, l.ID = m.peek, m.full, m.names, m.terms[0].id
+		return resp.None
+	}
+	l.Call, l.Keys, l.Terms = m.call, make([][]byte, m.n), make([]LimitTerm, m.n)
+	quotas := make([]limiter.Quota, m.n)
+	for i := range m.n {
+		of := m.names[3*i:]
+		l.Keys[i] = of[0]
+		quotas[i], _ = parseQuota(of[1], of[2])
+		l.Terms[i] = LimitTerm{Quotas: quotas[i : i+1], Algorithm: defaultAlgorithm.name, Cost: m.call.Cost}
+	}
+	return resp.None
+}
+
+// ParseCheck parses RL.CHECK.
+func (l *LimitCall) ParseCheck(c *commands.Ctx) resp.Value {
+	m, refusal := parseCheck(c, newTerms)
+	switch {
+	case refusal.IsError():
+		return refusal
+	case m.explain:
+		return errExplainElsewhere
+	}
+	l.setTerms(m.terms)
+	l.Peek, l.Full, l.Shadow, l.Charge = m.peek, m.full, m.shadow, m.charge
+	l.Keys, l.ID, l.command = m.names, m.terms[0].id, checks
+	return resp.None
+}
+
+// ParseRefund parses RL.REFUND.
+func (l *LimitCall) ParseRefund(c *commands.Ctx) (refusal resp.Value) {
+	l.Count, refusal = notNegative(c.Args[2], errRefundNumber, errRefundNegative)
 	return refusal
 }
 
-func newTerms(n int) []term { return make([]term, n) }
-
-// ParseLimitCall parses the call of c, whose command has a row in limitParsers and whose
-// number of arguments is valid. Of c it uses Args, Cmd and Settings.
-func ParseLimitCall(c *commands.Ctx) (l LimitCall, refusal resp.Value) {
-	refusal = limitParsers[c.Cmd.Name](c, &l)
-	return l, refusal
+// ParseReserve parses RL.RESERVE.
+func (l *LimitCall) ParseReserve(c *commands.Ctx) resp.Value {
+	terms := newTerms(1)
+	h, refusal := parseReserve(c, &terms[0])
+	if refusal.IsError() {
+		return refusal
+	}
+	l.setTerms(terms)
+	l.setHold(c.Args[1:2], h.id)
+	l.DurationMs, l.command = h.holdMs, reserves
+	return resp.None
 }
 
-// DecisionReply returns the reply of RL.ALLOW; a decision of RL.MALLOW has the index of
-// its key before it.
-func DecisionReply(c *commands.Ctx, d *limiter.Decision) resp.Value { return decisionReply(c, d, 0) }
+// ParseMReserve parses RL.MRESERVE.
+func (l *LimitCall) ParseMReserve(c *commands.Ctx) resp.Value {
+	terms, h, refusal := parseMReserve(c, newTerms)
+	if refusal.IsError() {
+		return refusal
+	}
+	l.setTerms(terms)
+	l.setHold(c.Args[2:2+len(terms)], h.id)
+	l.DurationMs, l.Full, l.command = h.holdMs, h.full, mreserves
+	return resp.None
+}
+
+// ParseSettle parses RL.SETTLE.
+func (l *LimitCall) ParseSettle(c *commands.Ctx) resp.Value {
+	actual, refusal := parseSettle(c)
+	l.setHold(c.Args[1:2], c.Args[2])
+	l.Actuals = []int64{actual}
+	return refusal
+}
+
+// ParseMSettle parses RL.MSETTLE.
+func (l *LimitCall) ParseMSettle(c *commands.Ctx) resp.Value {
+	keys, id, actuals, refusal := parseMSettle(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	l.setHold(keys, id)
+	l.Actuals = actuals[:len(keys)]
+	return resp.None
+}
+
+// ParseCancel parses RL.CANCEL.
+func (l *LimitCall) ParseCancel(c *commands.Ctx) resp.Value {
+	l.setHold(c.Args[1:2], c.Args[2])
+	l.Actuals = make([]int64, 1)
+	return checkID(l.ID)
+}
+
+// ParseMCancel parses RL.MCANCEL.
+func (l *LimitCall) ParseMCancel(c *commands.Ctx) resp.Value {
+	keys, id, refusal := parseMCancel(c)
+	if refusal.IsError() {
+		return refusal
+	}
+	l.setHold(keys, id)
+	l.Actuals = make([]int64, len(keys))
+	return resp.None
+}
+
+func newTerms(n int) []term { return make([]term, n) }
 
 // JointReply returns the reply of a call with a term for each key: the index of the binding one, from 0, and
 // its decision, or with full those of all.
@@ -239,42 +206,25 @@ func JointReply(c *commands.Ctx, binding int, decisions []limiter.Decision, full
 	}
 	reply := append(c.Values(1+len(decisions)), index)
 	for i := range decisions {
-		reply = append(reply, decisionReply(c, &decisions[i], 0))
+		reply = append(reply, DecisionReply(c, &decisions[i], 0))
 	}
 	return resp.Array(reply...)
 }
-
-// FullReply returns the reply of RL.ALLOW with FULL, with or without SHADOW.
-func FullReply(c *commands.Ctx, d *limiter.Decision, algorithm string, shadow bool) resp.Value {
-	return fullReply(c, d, algorithm, shadow, 0)
-}
-
-// AdmitShadow makes a denial of a call with SHADOW the answer to an admitted call of this cost.
-func AdmitShadow(d *limiter.Decision, cost int64) { admitShadow(d, cost) }
-
-// ThrottleReply returns the reply of CL.THROTTLE.
-func ThrottleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value { return throttleReply(c, t) }
 
 // A LimitState is what RL.INFO tells of a key.
 type LimitState struct {
 	Algorithm            string
 	Used, Oldest, Newest resp.Value // null if unknown
-	Bytes                resp.Value // likewise
+	Bytes                resp.Value // null if unknown
 	TTLMs                int64      // -1: none
-	// More is the theoretical arrival time of GCRA, the width and number of BUCKETS, or
-	// the window of COUNTER.
-	More [2]int64
+	More                 [2]int64   // see algorithm.moreInfo
 }
 
 // InfoReply returns the reply of RL.INFO.
 func InfoReply(c *commands.Ctx, s *LimitState) resp.Value {
 	i := keyInfo{
-		bytes: s.Bytes, ttlMs: s.TTLMs, used: s.Used, oldest: s.Oldest, newest: s.Newest, more: s.More,
-	}
-	for _, a := range algorithms {
-		if a.name == s.Algorithm {
-			i.algorithm = a
-		}
+		algorithm: algorithmNamed(s.Algorithm),
+		bytes:     s.Bytes, ttlMs: s.TTLMs, used: s.Used, oldest: s.Oldest, newest: s.Newest, more: s.More,
 	}
 	return i.reply(c)
 }
@@ -306,31 +256,24 @@ func ForeignReply(redisType, want string) resp.Value {
 	return commands.ErrWrongType
 }
 
-// BucketsReply refuses a key whose BUCKETS are not those of the call.
-func BucketsReply(n, widthMs, wantN, wantWidthMs int64) resp.Value {
-	return resp.Error(fmt.Sprintf("ERR key holds BUCKETS state of %d buckets of %dms, not %d of %dms",
-		n, widthMs, wantN, wantWidthMs))
+// DiffersReply refuses a key whose state of the algorithm called name has other parameters than the call.
+// numbers are those of the state, then the call's. It reports false if they are not as many.
+func DiffersReply(name string, numbers []any) (resp.Value, bool) {
+	a := algorithmNamed(name)
+	if a == nil || strings.Count(a.differs, "%d") != len(numbers) || len(numbers) == 0 {
+		return resp.None, false
+	}
+	return a.differ(numbers...), true
 }
 
-// CounterReply refuses a key whose COUNTER has another window than the call.
-func CounterReply(windowMs, wantMs int64) resp.Value {
-	return resp.Error(fmt.Sprintf("ERR key holds COUNTER state of a window of %dms, not %dms",
-		windowMs, wantMs))
-}
-
-// NamedTwiceReply refuses a key that is also the hold's.
-func NamedTwiceReply(name []byte) resp.Value { return namedTwice(name) }
+// NoRefundReply refuses a key with state of the algorithm called name, whose newest units are not known.
+func NoRefundReply(name string) resp.Value { return algorithmNamed(name).noRefund }
 
 // Replies that refuse what the key of a single command holds.
 var (
-	ErrLimitClock  = rlError(limiter.ErrInstant)
-	ErrSum         = rlError(limiter.ErrSum)
-	ErrLong        = rlError(limiter.ErrLong)
-	ErrForeignHold = errForeignHold
-	ErrHoldKeys    = errHoldKeys
-	ErrNoRefund    = errNoRefund
-	ErrAdoptLarge  = errAdoptLarge
-	ErrAdoptScores = errAdoptScores
+	ErrLimitClock = rlError(limiter.ErrInstant)
+	ErrSum        = rlError(limiter.ErrSum)
+	ErrLong       = rlError(limiter.ErrLong)
 )
 
 // CheckTerm returns the error of a term without a cost, TERM limit window [limit window ...] [ALGO algorithm]

@@ -18,28 +18,23 @@ var (
 	errLimitNumber = resp.Error("ERR limit is not an integer or out of range")
 	errCostNumber  = resp.Error("ERR COST is not an integer or out of range")
 
-	errForeignString  = resp.Error("ERR key holds a string that RL.ALLOW did not write")
-	errForeignHash    = resp.Error("ERR key holds a hash that RL.ALLOW did not write")
-	errCostMissing    = commands.SyntaxError("COST needs a number")
-	errBurstMissing   = commands.SyntaxError("ALGO GCRA needs a burst")
-	errBurstNumber    = resp.Error("ERR burst is not an integer or out of range")
-	errBucketsMissing = commands.SyntaxError("ALGO BUCKETS needs a number")
-	errBucketsNumber  = resp.Error("ERR the number of BUCKETS is not an integer or out of range")
-	errOneQuota       = resp.Error("ERR several limits and windows require ALGO LOG")
-	errManyQuotas     = resp.Error("ERR the number of limits must be from 1 to " +
+	errForeignString = resp.Error("ERR key holds a string that RL.ALLOW did not write")
+	errForeignHash   = resp.Error("ERR key holds a hash that RL.ALLOW did not write")
+	errCostMissing   = commands.SyntaxError("COST needs a number")
+	errOneQuota      = resp.Error("ERR several limits and windows require " +
+		algosWith(func(a *algorithm) bool { return a.multiQuota }))
+	errManyQuotas = resp.Error("ERR the number of limits must be from 1 to " +
 		strconv.Itoa(limiter.MaxQuotas))
 	errNumKeysNumber = resp.Error("ERR numkeys is not an integer or out of range")
 	errTriples       = resp.Error("ERR numkeys must be at most the number of keys " +
 		"given with limit and window")
 	errRefundNumber   = resp.Error("ERR n is not an integer or out of range")
 	errRefundNegative = resp.Error("ERR n must not be negative")
-	errNoRefund       = resp.Error("ERR key holds GCRA state, which does not say how long a unit counts: " +
-		"RL.CANCEL and RL.SETTLE return what RL.RESERVE took")
 
 	errAdoptUnit   = commands.SyntaxError("BACK needs s, ms, us or ns")
-	errAdoptScores = resp.Error("ERR key holds a sorted set whose scores are not all unix times of " +
+	ErrAdoptScores = resp.Error("ERR key holds a sorted set whose scores are not all unix times of " +
 		"1973 to 2255 in s, ms, us or ns")
-	errAdoptLarge = resp.Error("ERR key holds more than " + strconv.Itoa(MaxAdopted) + " members")
+	ErrAdoptLarge = resp.Error("ERR key holds more than " + strconv.Itoa(MaxAdopted) + " members")
 
 	errEstimateNumber = resp.Error("ERR estimate is not an integer or out of range")
 	errEstimate       = resp.Error("ERR estimate must be at least 1")
@@ -55,8 +50,8 @@ var (
 	errShadowHold  = commands.SyntaxError("SHADOW is not for reservations: a hold needs units")
 	errSlotsID     = commands.SyntaxError("SLOTS needs an ID")
 	errIDSlots     = commands.SyntaxError("ID goes with SLOTS")
-	errHoldKeys    = resp.Error("ERR the hold of this ID is over other keys")
-	errForeignHold = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
+	ErrHoldKeys    = resp.Error("ERR the hold of this ID is over other keys")
+	ErrForeignHold = resp.Error("ERR the hold's key holds a string that RL.RESERVE did not write for " +
 		"this ID")
 	errIDEmpty       = resp.Error("ERR ID must not be empty")
 	errIDLong        = resp.Error("ERR ID must be at most " + strconv.Itoa(maxID) + " bytes")
@@ -74,33 +69,7 @@ var (
 	errSimFrom = commands.SyntaxError("FROM KEY n or FROM TRACE n must come last")
 	errSimN    = resp.Error("ERR n must be from 1 to " + strconv.Itoa(MaxSim))
 	errNoTrace = resp.Error("ERR key is not traced: RL.TRACE ON key n")
-
-	errThrottlePeriodLong = resp.Error("ERR period must be below 100 years")
-	errThrottleBurstLong  = resp.Error("ERR max_burst must take less than 100 years to fill")
 )
-
-// throttleArguments are the errors of CL.THROTTLE's numbers, in their order.
-var throttleArguments = [...]struct {
-	least         int64
-	number, below resp.Value
-}{
-	{
-		-1, resp.Error("ERR max_burst is not an integer or out of range"),
-		resp.Error("ERR max_burst must be at least -1"),
-	},
-	{
-		0, resp.Error("ERR count is not an integer or out of range"),
-		resp.Error("ERR count must not be negative"),
-	},
-	{
-		1, resp.Error("ERR period is not an integer or out of range"),
-		resp.Error("ERR period must be at least 1 second"),
-	},
-	{
-		0, resp.Error("ERR quantity is not an integer or out of range"),
-		resp.Error("ERR quantity must not be negative"),
-	},
-}
 
 // wrongActuals refuses a number of actual costs that is not that of the keys.
 func wrongActuals(keys, actuals int) resp.Value {
@@ -108,82 +77,67 @@ func wrongActuals(keys, actuals int) resp.Value {
 		strconv.Itoa(actuals))
 }
 
-// insteadOfLog ends the errors of what is too large for a log.
-const insteadOfLog = "; use ALGO BUCKETS or ALGO GCRA for more"
+// calendarAlgorithms are those that accept windows of the calendar.
+var calendarAlgorithms = algosWith(func(a *algorithm) bool { return a.calendar })
 
-// orOfCalendar ends the error of a window, which may be of the calendar, unlike other durations.
-const orOfCalendar = "; with ALGO FIXED also 1w, 1mo, 1y or 1d@zone"
-
-// rlErrors are the replies for package limiter's sentinels.
-var rlErrors = []struct {
-	err   error
-	reply resp.Value
-}{
-	{limiter.ErrLimit, resp.Error("ERR limit must not be negative")},
-	{
-		limiter.ErrLimitLarge,
-		resp.Error("ERR limit must be at most " + strconv.FormatInt(limiter.MaxUnits, 10) + insteadOfLog),
-	},
-	{
-		limiter.ErrWindowSyntax,
-		resp.Error("ERR window must be an integer in milliseconds " +
-			"or an integer with a unit (ms, s, m, h or d)" + orOfCalendar),
-	},
-	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
-	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
-	{
-		limiter.ErrCalendar,
-		resp.Error("ERR weeks, months, years and windows with a zone go with ALGO FIXED only: " +
-			"other windows have one length"),
-	},
-	{
-		calendar.ErrSyntax,
-		resp.Error("ERR window must be 1h@zone, 1d@zone, 1w[@zone[:mon]], 1mo[@zone[:day]] or " +
-			"1y[@zone[:MM-DD]]"),
-	},
-	{
-		calendar.ErrMany,
-		resp.Error("ERR a window of the calendar is 1h, 1d, 1w, 1mo or 1y: no other number has a " +
-			"beginning to agree on"),
-	},
-	{
-		calendar.ErrZone,
-		resp.Error("ERR zone is not a name of the IANA database such as UTC or Europe/Zurich"),
-	},
-	{
-		calendar.ErrAnchor,
-		resp.Error("ERR the beginning behind a zone is mon to sun of a week, 1 to 31 of a month, " +
-			"or MM-DD of a year"),
-	},
-	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
-	{
-		limiter.ErrSum,
-		resp.Error("ERR key would hold more than " + strconv.FormatInt(limiter.MaxUnits, 10) + " units"),
-	},
-	{limiter.ErrLong, resp.Error("ERR units must take less than 100 years to be gained again")},
-	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside the range of a log")},
-	{limiter.ErrBurst, resp.Error("ERR burst must not be negative")},
-	{limiter.ErrBurstLong, resp.Error("ERR burst must take less than 100 years to fill")},
-	{limiter.ErrBuckets, resp.Error("ERR the number of BUCKETS must be from 1 to " +
-		strconv.Itoa(limiter.MaxBuckets))},
+// windowErrors are replies for limits and windows that name algorithms, whose rows must not refer to them.
+var windowErrors = []errorReply{
+	{limiter.ErrCalendar, resp.Error("ERR weeks, months, years and windows with a zone go with " +
+		calendarAlgorithms + " only: other windows have one length")},
+	{limiter.ErrWindowSyntax, resp.Error(rlError(limiter.ErrWindowSyntax).Str() + "; with " +
+		calendarAlgorithms + " also 1w, 1mo, 1y or 1d@zone")},
 }
 
-// errLogFull refuses an entry beyond rl-log-max-units.
-func errLogFull(most int64) resp.Value {
-	return resp.Error("ERR key has as many entries as rl-log-max-units allows (" +
-		strconv.FormatInt(most, 10) +
-		"): CONFIG SET rl-log-max-units allows more, ALGO BUCKETS and ALGO GCRA need none")
+// refuse returns the reply for an error of validate.
+func (a *algorithm) refuse(err error) resp.Value {
+	return errorIn(err, a.errors, windowErrors, rlErrors)
+}
+
+// rlError returns the reply for an error that names no algorithm.
+func rlError(err error) resp.Value { return errorIn(err, rlErrors) }
+
+// An errorReply is the reply for a sentinel of package limiter.
+type errorReply struct {
+	err   error
+	reply resp.Value
+}
+
+func errorIn(err error, lists ...[]errorReply) resp.Value {
+	for _, list := range lists {
+		for i := range list {
+			if errors.Is(err, list[i].err) {
+				return list[i].reply
+			}
+		}
+	}
+	panic("rl: no reply for " + err.Error())
+}
+
+// rlErrors are the replies for package limiter's sentinels.
+var rlErrors = []errorReply{
+	{limiter.ErrLimit, resp.Error("ERR limit must not be negative")},
+	{limiter.ErrWindowSyntax, resp.Error("ERR window must be an integer in milliseconds " +
+		"or an integer with a unit (ms, s, m, h or d)")},
+	{limiter.ErrWindowShort, resp.Error("ERR window must be at least 1 millisecond")},
+	{limiter.ErrWindowLong, resp.Error("ERR window must be below 100 years")},
+	{calendar.ErrSyntax, resp.Error("ERR window must be 1h@zone, 1d@zone, 1w[@zone[:mon]], " +
+		"1mo[@zone[:day]] or 1y[@zone[:MM-DD]]")},
+	{calendar.ErrMany, resp.Error("ERR a window of the calendar is 1h, 1d, 1w, 1mo or 1y: no other number " +
+		"has a beginning to agree on")},
+	{calendar.ErrZone, resp.Error("ERR zone is not a name of the IANA database such as " +
+		"UTC or Europe/Zurich")},
+	{calendar.ErrAnchor, resp.Error("ERR the beginning behind a zone is mon to sun of a week, 1 to 31 of a " +
+		"month, or MM-DD of a year")},
+	{limiter.ErrCostNegative, resp.Error("ERR COST must not be negative")},
+	{limiter.ErrSum, resp.Error("ERR key would hold more than " +
+		strconv.FormatInt(limiter.MaxUnits, 10) + " units")},
+	{limiter.ErrLong, resp.Error("ERR units must take less than 100 years to be gained again")},
+	{limiter.ErrInstant, resp.Error("ERR the server's clock is outside the range of a log")},
 }
 
 // durationError returns the error of a duration, which has the syntax of a window.
 func durationError(name string, err error) resp.Value {
-	for _, row := range rlErrors {
-		if errors.Is(err, row.err) {
-			text := strings.TrimSuffix(row.reply.Str(), orOfCalendar)
-			return resp.Error(strings.Replace(text, "window", name, 1))
-		}
-	}
-	panic("rl: no reply for " + err.Error())
+	return resp.Error(strings.Replace(rlError(err).Str(), "window", name, 1))
 }
 
 // prefixFull returns the error of a call that would create one key too many; see

@@ -2,7 +2,6 @@ package rl
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
@@ -13,10 +12,9 @@ import (
 var rlExplainRows = []commands.Command{
 	{
 		Name: "rl.explain", Arity: -4, Flags: commands.ReadOnly | commands.Fast, Keys: key("RO access"),
-		Group: "rate-limit", Since: "0.1.0", Complexity: "O(W*log(N)) with W windows, O(n) with BUCKETS n",
-		Handler: rlExplain,
-		Syntax: "key limit window [limit window ...] [COST cost] " +
-			"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">]",
+		Group: "rate-limit", Since: "0.1.0", Complexity: algoComplexity("O(W*log(N)) with W windows", ""),
+		Handler:   rlExplain,
+		Syntax:    "key limit window [limit window ...] [COST cost] " + algoSyntax,
 		Summary:   "Explains what fills the windows of a limiter's key, and what fits when.",
 		Example:   "user:42 100 1m 1000 1h COST 5",
 		Deviation: "zlimit's own",
@@ -84,7 +82,7 @@ func (x *explained) recognize(c *commands.Ctx, t *term, n *store.Node) (refusal 
 		case algo == nil:
 			return x.viewForeign(n)
 		case !algo.inALGO():
-			return logAlgorithm.wrongState(c, n)
+			return t.algo.wrongState(c, n)
 		case t.n > 1 && !algo.multiQuota:
 			return errOneQuota
 		}

@@ -32,6 +32,7 @@ var fixedAlgorithm = algorithm{
 		return resp.None
 	},
 	validate: func(t *term) error { return limiter.ValidateFixed(t.quotas[0], t.Call) },
+	calendar: true,
 	unknown:  "instants of hits: a FIXED key holds one count, which ends with its slice of time",
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		state, endMs, _ := parseFixed(n)

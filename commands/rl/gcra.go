@@ -25,7 +25,17 @@ var gcraAlgorithm = algorithm{
 		}
 		return limiter.ValidateBurst(t.quotas[0], t.param)
 	},
-	param:    &algoParam{"burst", errBurstMissing, errBurstNumber, true},
+	errors: []errorReply{
+		{limiter.ErrBurst, resp.Error("ERR burst must not be negative")},
+		{limiter.ErrBurstLong, resp.Error("ERR burst must take less than 100 years to fill")},
+	},
+	param: &algoParam{
+		name: "burst", missing: commands.SyntaxError("ALGO GCRA needs a burst"),
+		wrong: resp.Error("ERR burst is not an integer or out of range"), scales: true,
+	},
+	throttles: true,
+	noRefund: resp.Error("ERR key holds GCRA state, which does not say how long a unit counts: " +
+		"RL.CANCEL and RL.SETTLE return what RL.RESERVE took"),
 	implied:  func(t *term) int64 { return t.quotas[0].Limit },
 	anyLimit: true,
 	explainMore: func(s limiter.Subject) []resp.Value {

@@ -97,6 +97,6 @@ algorithms[#algorithms + 1] = {
       gcra_write(key, s)
     end
   end,
-  refund = function() return { NO_REFUND, 0, 0 } end,
+  refund = function(_, _, _, _, held) return { NO_REFUND, held, 0 } end,
   info = function(key) return { false, false, false, match(call('GET', key), '^gcra (.*)$') } end,
 }

@@ -123,18 +123,11 @@ func (h *heldTerm) valid() bool {
 	if h.Units < 1 || h.Limit < 1 || h.algo == nil {
 		return false
 	}
-	if h.Calendar != nil && h.algo != &fixedAlgorithm ||
+	if h.Calendar != nil && !h.algo.calendar ||
 		h.Calendar == nil && (h.WindowMs < 1 || h.WindowMs >= limiter.MaxWindowMs) {
 		return false
 	}
-	switch h.algo {
-	case &logAlgorithm:
-		return h.Units <= limiter.MaxUnits && h.Place >= limiter.MinScore && h.Place < limiter.MaxScore &&
-			h.last() < limiter.MaxScore
-	case &bucketsAlgorithm:
-		return limiter.ValidateBuckets(h.param) == nil
-	}
-	return true
+	return h.algo.validHeld == nil || h.algo.validHeld(h)
 }
 
 var (
@@ -221,7 +214,7 @@ func parseHold(s *Session, text *store.String) (h hold, ok bool) {
 		t := &h.terms[i]
 		*t = heldTerm{}
 		if !h.settled {
-			t.algo = algorithmOfTerm(r.text())
+			t.algo = named(termAlgorithms, r.text())
 		}
 		for _, number := range t.numbers(h.settled) {
 			r.number(number)
@@ -328,15 +321,15 @@ func findHold(c *commands.Ctx, keys [][]byte, id []byte) (h hold, name []byte, r
 	}
 	h, ok := parseHold(s, text)
 	if !ok || h.idLen != int64(len(id)) {
-		return h, name, errForeignHold
+		return h, name, ErrForeignHold
 	}
 	h.node = n
 	if len(h.terms) != len(keys) {
-		return h, name, errHoldKeys
+		return h, name, ErrHoldKeys
 	}
 	for i := range h.terms {
 		if i > 0 && !bytes.Equal(h.terms[i].key, keys[i]) {
-			return h, name, errHoldKeys
+			return h, name, ErrHoldKeys
 		}
 	}
 	return h, name, resp.None

@@ -30,9 +30,9 @@ local function held_term(name, texts, run)
     window = tonumber(texts[7]),
   }
   h.last = h.place + (run and h.units - 1 or 0)
+  local valid = h.number and algorithms[h.number].valid_held
   if not h.number or h.units < 1 or h.window < 1 or h.window >= MAX_WINDOW or h.limit < 1 or
-    name == 'LOG' and (h.units >= INEXACT or h.place < MIN_SCORE or h.place >= MAX_SCORE or
-    h.last >= MAX_SCORE) or name == 'BUCKETS' and (h.param < 1 or h.param > MAX_BUCKETS) then
+    valid and not valid(h) then
     return nil
   end
   return h

@@ -64,7 +64,7 @@ func rlReset(c *commands.Ctx) resp.Value {
 // The reply is the number of units returned: the newest n that still count for some
 // window, or all of them.
 func rlRefund(c *commands.Ctx) resp.Value {
-	count, refusal := parseRefund(c)
+	count, refusal := notNegative(c.Args[2], errRefundNumber, errRefundNegative)
 	if refusal.IsError() {
 		return refusal
 	}
@@ -83,11 +83,6 @@ func rlRefund(c *commands.Ctx) resp.Value {
 		return refusal
 	}
 	return t.content.refund(c, t, count)
-}
-
-// parseRefund returns how many units RL.REFUND is to return.
-func parseRefund(c *commands.Ctx) (count int64, refusal resp.Value) {
-	return notNegative(c.Args[2], errRefundNumber, errRefundNegative)
 }
 
 // RL.INFO key

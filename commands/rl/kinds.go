@@ -18,7 +18,7 @@ type keyKind struct {
 }
 
 // kindsOfTypes is the kind of strings; the other types follow it.
-const kindsOfTypes = Kind(len(algorithms))
+var kindsOfTypes = Kind(len(algorithms))
 
 // keyKinds are in INFO's order: the algorithms, then the types.
 var keyKinds = func() (all []keyKind) {
@@ -33,16 +33,6 @@ var keyKinds = func() (all []keyKind) {
 
 // NumKinds returns the number of kinds. They are numbered from 0.
 func NumKinds() int { return len(keyKinds) }
-
-// KindNamed returns the kind whose String is name. It panics if there is none.
-func KindNamed(name string) Kind {
-	for i := range keyKinds {
-		if keyKinds[i].name == name {
-			return Kind(i)
-		}
-	}
-	panic("rl: no kind " + name)
-}
 
 func (k Kind) String() string { return keyKinds[k].name }
 
@@ -77,7 +67,7 @@ func (x *KindCounts) Drain() []KindCount {
 func (x *KindCounts) Add(n *store.Node) {
 	kind, hits := kindsOfTypes+Kind(store.TypeOf(store.DataOf(n))), int64(0)
 	if a := algorithmOf(&x.ctx, n); a != nil {
-		kind = Kind(slices.Index(algorithms[:], a))
+		kind = Kind(slices.Index(algorithms, a))
 		if a.units != nil {
 			hits = a.units(&x.ctx, n)
 		}

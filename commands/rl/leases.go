@@ -45,7 +45,7 @@ var rlLeaseRows = []commands.Command{
 }
 
 var leasesAlgorithm = algorithm{
-	name: "LEASES", redisType: "zset", hasType: isZSet, foreignError: errForeignLeases,
+	name: "LEASES", redisType: "zset", hasType: isZSet, foreignError: errForeignLeases, slots: true,
 	hasState: func(_ *commands.Ctx, n *store.Node) bool { return isLeaseSet(n, store.ZSetOf(n)) },
 	open: func(c *commands.Ctx, t *term) resp.Value {
 		t.content = &t.leases
@@ -358,4 +358,42 @@ func rlRelease(c *commands.Ctx) resp.Value {
 	}
 	k.release(c, c.Args[2])
 	return resp.Int(1)
+}
+
+// parseSlots parses max LEASE ms.
+func (t *term) parseSlots(o *options) (refusal resp.Value) {
+	if len(o.rest) < 3 || parseOption(o.rest[1], optLease) == 0 {
+		return commands.SyntaxError("SLOTS needs a number and LEASE with a duration")
+	}
+	t.algo, t.n, t.quotas[0] = &leasesAlgorithm, 1, limiter.Quota{}
+	if t.quotas[0].Limit, refusal = parseMax(o.value()); refusal.IsError() {
+		return refusal
+	}
+	o.value()
+	t.quotas[0].WindowMs, refusal = parseDuration("LEASE", o.value())
+	return refusal
+}
+
+// ParseAcquire parses RL.ACQUIRE.
+func (l *LimitCall) ParseAcquire(c *commands.Ctx) resp.Value {
+	l.Algorithm = leasesAlgorithm.name
+	a, refusal := parseAcquire(c)
+	if !refusal.IsError() && a.waitMs > 0 {
+		return errWaitElsewhere
+	}
+	l.Count, l.DurationMs, l.ID = a.slots, a.leaseMs, a.id
+	return refusal
+}
+
+// ParseRenew parses RL.RENEW.
+func (l *LimitCall) ParseRenew(c *commands.Ctx) (refusal resp.Value) {
+	l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
+	l.DurationMs, refusal = parseRenew(c)
+	return refusal
+}
+
+// ParseRelease parses RL.RELEASE.
+func (l *LimitCall) ParseRelease(c *commands.Ctx) resp.Value {
+	l.ID, l.Algorithm = c.Args[2], leasesAlgorithm.name
+	return checkID(l.ID)
 }

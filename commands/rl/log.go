@@ -2,6 +2,7 @@ package rl
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
@@ -18,6 +19,19 @@ var logAlgorithm = algorithm{
 	open:       openLog,
 	validate:   func(t *term) error { return limiter.Validate(t.quotas[:t.n], t.Call) },
 	multiQuota: true,
+	errors: []errorReply{{
+		limiter.ErrLimitLarge,
+		resp.Error("ERR limit must be at most " + strconv.FormatInt(limiter.MaxUnits, 10) + insteadOfLog),
+	}},
+	validHeld: func(h *heldTerm) bool {
+		return h.Units <= limiter.MaxUnits && h.Place >= limiter.MinScore && h.Place < limiter.MaxScore &&
+			h.last() < limiter.MaxScore
+	},
+	next: func(c *commands.Ctx, t *term) {
+		q := limiter.Quota{Limit: t.d.Limit, WindowMs: t.d.WindowMs}
+		t.d.NextAfterMs = limiter.NextAfter(t.log.log(), c.NowMs, t.log.expireAtMs, q)
+	},
+	replay: func(t *term) replayState { return &logReplay{quotas: t.quotas[:t.n]} },
 	info: func(c *commands.Ctx, n *store.Node) keyInfo {
 		set := store.ZSetOf(n)
 		expireAtMs, expires := n.Value.ExpireAtMs()
@@ -31,6 +45,16 @@ var logAlgorithm = algorithm{
 		}
 	},
 	units: func(_ *commands.Ctx, n *store.Node) int64 { return store.ZSetOf(n).Units() },
+}
+
+// insteadOfLog ends the errors of what is too large for a log.
+const insteadOfLog = "; use ALGO BUCKETS or ALGO GCRA for more"
+
+// errLogFull refuses an entry beyond rl-log-max-units.
+func errLogFull(most int64) resp.Value {
+	return resp.Error("ERR key has as many entries as rl-log-max-units allows (" +
+		strconv.FormatInt(most, 10) +
+		"): CONFIG SET rl-log-max-units allows more, ALGO BUCKETS and ALGO GCRA need none")
 }
 
 func isZSet(n *store.Node) bool { return store.ZSetOf(n) != nil }
@@ -249,4 +273,67 @@ func (k *logKey) heldUnits(c *commands.Ctx, first, last int64) int64 {
 		return k.set.UnitsOf(first)
 	}
 	return k.set.UnitsAfter(first-1) - k.set.UnitsAfter(last)
+}
+
+// A logReplay is the log of a replay.
+type logReplay struct {
+	quotas []limiter.Quota
+	set    zset.Set
+}
+
+// Decide decides by all quotas, and not by q. What a log refuses is denied whatever the wait.
+func (r *logReplay) Decide(nowMs, expireAtMs int64, _ limiter.Quota, call limiter.Call) limiter.Decision {
+	var log limiter.Log
+	if r.set.Len() > 0 {
+		log = &r.set
+	}
+	err := limiter.Validate(r.quotas, call)
+	var d limiter.Decision
+	if err == nil {
+		d, err = limiter.DecideCall(log, nowMs, expireAtMs, r.quotas, call)
+	}
+	if err != nil {
+		return limiter.Decision{RetryAfterMs: -1}
+	}
+	return d
+}
+
+func (r *logReplay) Apply(_ int64, d *limiter.Decision) {
+	r.set.DropThrough(d.DropThrough)
+	r.set.AddUnits(d.Score, d.Units)
+}
+
+// allowPlain handles RL.ALLOW key limit window, the most frequent form.
+func allowPlain(c *commands.Ctx) resp.Value {
+	var quotas [1]limiter.Quota
+	var refusal resp.Value
+	if quotas[0], refusal = parseQuota(c.Args[2], c.Args[3]); refusal.IsError() {
+		return refusal
+	}
+	call := limiter.Call{Cost: 1}
+	if err := limiter.Validate(quotas[:], call); err != nil {
+		return logAlgorithm.refuse(err)
+	}
+	var k logKey
+	if refusal := findLog(c, &k, c.Args[1]); refusal.IsError() {
+		return refusal
+	}
+	d, err := limiter.DecideCall(k.log(), c.NowMs, k.expireAtMs, quotas[:], call)
+	if err != nil {
+		return rlError(err)
+	}
+	if d.Units > 0 {
+		if refusal := k.makeRoom(c, &d.Change); refusal.IsError() {
+			return refusal
+		}
+		if k.node == nil {
+			if refusal := reserve(c, k.name); refusal.IsError() {
+				return refusal
+			}
+		}
+		k.carryOut(c, &d.Change)
+	}
+	countAllow(c, &logAlgorithm, c.Args[1], call, &d, false)
+	markFullness(c, c.Args[1], &d)
+	return DecisionReply(c, &d, 0)
 }

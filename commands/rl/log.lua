@@ -352,6 +352,9 @@ algorithms[#algorithms + 1] = {
   type = 'zset', read = function(key) return log_end(key, 0) and log_end(key, -1) end,
   name = 'log', decide = log_decide, record = log_record, commit = log_commit,
   open = function(key, now, t) return log_open(key, now, t.quotas or { t }) end,
+  valid_held = function(h)
+    return h.units < INEXACT and h.place >= MIN_SCORE and h.place < MAX_SCORE and h.last < MAX_SCORE
+  end,
   held = function(k, _, h) return log_held(k, h.place, h.last) end,
   give_back = function(k, _, _, h, n) log_remove(k, n, h.place, h.last) end,
   refund = function(key, now, n)

@@ -23,5 +23,5 @@ func LuaSource() string {
 
 // LuaFunctions returns the names of the functions of RL.ALLOW.
 func LuaFunctions() []string {
-	return algoNames(func(a *algorithm) string { return strings.ToLower(a.name) })
+	return algoNames((*algorithm).inALGO, func(a *algorithm) string { return strings.ToLower(a.name) })
 }

@@ -31,7 +31,7 @@ func rlMallow(c *commands.Ctx) resp.Value {
 func (m *mallow) run(c *commands.Ctx, command decides) (
 	binding limiter.Decision, index int, reply resp.Value, done bool,
 ) {
-	by, creates, units := &logAlgorithm, false, int64(0)
+	by, creates, units := defaultAlgorithm, false, int64(0)
 	c.DB.ReadAhead(m.names, m.step, nil)
 	for i := range m.n {
 		t := m.term(i)
@@ -124,12 +124,12 @@ func (m *mallow) fill(t *term, i int) (refusal resp.Value) {
 // admitShadow makes denials the answer to an admitted call: that of the binding key, and with FULL of others.
 func (m *mallow) admitShadow(binding *limiter.Decision, index int) {
 	if m.step != 1 {
-		admitShadow(binding, m.call.Cost)
+		AdmitShadow(binding, m.call.Cost)
 		return
 	}
-	admitShadow(binding, m.terms[index].Cost)
+	AdmitShadow(binding, m.terms[index].Cost)
 	for i := range m.terms {
-		admitShadow(&m.terms[i].d, m.terms[i].Cost)
+		AdmitShadow(&m.terms[i].d, m.terms[i].Cost)
 	}
 }
 
@@ -174,7 +174,7 @@ func jointReply(
 	}
 	reply := append(c.Values(2+len(terms)), resp.Int(int64(index+1)))
 	for i := range terms {
-		reply = append(reply, decisionReply(c, &terms[i].d, 0))
+		reply = append(reply, DecisionReply(c, &terms[i].d, 0))
 	}
 	return resp.Array(waited(c, waitMs, reply)...)
 }
@@ -214,7 +214,7 @@ func parseMallow(c *commands.Ctx, newTerms func(n int) []term) (m mallow, refusa
 		}
 	}
 	if name := duplicate(m.names, 3); name != nil {
-		return m, namedTwice(name)
+		return m, NamedTwice(name)
 	}
 	return m, resp.None
 }
@@ -262,7 +262,7 @@ func parseJoint(c *commands.Ctx, newTerms func(n int) []term, form *termForm) (
 	for i := range m.terms {
 		t := &m.terms[i]
 		t.id, t.Peek = id, m.peek
-		slots = slots || t.algo == &leasesAlgorithm
+		slots = slots || t.algo.slots
 	}
 	switch {
 	case slots && id == nil:
@@ -343,7 +343,8 @@ func mallowIsReadOnly(args [][]byte) bool {
 	return isPeek(args[2+3*n:])
 }
 
-func namedTwice(name []byte) resp.Value {
+// NamedTwice refuses a key that a call names twice.
+func NamedTwice(name []byte) resp.Value {
 	return resp.Error("ERR key " + commands.Quote(name) + " is named twice")
 }
 

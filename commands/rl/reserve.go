@@ -196,7 +196,7 @@ func rlReserve(c *commands.Ctx) resp.Value {
 	if _, refusal := takeHold(c, terms, c.Args[1:2], &h); refusal.IsError() {
 		return refusal
 	}
-	return decisionReply(c, &terms[0].d, 0)
+	return DecisionReply(c, &terms[0].d, 0)
 }
 
 func parseReserve(c *commands.Ctx, t *term) (h holdCall, refusal resp.Value) {
@@ -278,7 +278,7 @@ func takeHold(c *commands.Ctx, terms []term, keys [][]byte, r *holdCall) (bindin
 	for i := range terms {
 		t := &terms[i]
 		if i > 0 && bytes.Equal(t.name, name) {
-			return 0, namedTwice(t.name)
+			return 0, NamedTwice(t.name)
 		}
 		if refusal = t.decide(c); refusal.IsError() {
 			return 0, refusal
@@ -530,7 +530,7 @@ func (t *term) settle(c *commands.Ctx, h *heldTerm, actual int64) (refusal resp.
 		return refusal
 	}
 	h.held = t.content.held(c, t, h)
-	if t.algo == &leasesAlgorithm {
+	if t.algo.slots {
 		h.released = h.held
 		return resp.None
 	}

@@ -6,7 +6,6 @@
 package rl
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/zlimit/zlimit/commands"
@@ -23,21 +22,12 @@ func key(flags string) []commands.KeySpec {
 	return []commands.KeySpec{{Flags: flags, First: 1, Step: 1}}
 }
 
-// decisionReply returns the reply of RL.ALLOW: the units granted (0 if denied), the
+// DecisionReply returns the reply of RL.ALLOW: the units granted (0 if denied), the
 // limit, the units remaining, the milliseconds after which the same call is
 // admitted (0 if it was, -1 if the cost exceeds the limit), and the milliseconds
 // until the window is empty; of a call with WAIT also how long it has waited.
-func decisionReply(c *commands.Ctx, d *limiter.Decision, waitMs int64) resp.Value {
+func DecisionReply(c *commands.Ctx, d *limiter.Decision, waitMs int64) resp.Value {
 	return resp.Array(waited(c, waitMs, append(c.Values(6),
 		resp.Int(d.Allowed), resp.Int(d.Limit), resp.Int(d.Remaining),
 		resp.Int(d.RetryAfterMs), resp.Int(d.ResetAfterMs)))...)
-}
-
-func rlError(err error) resp.Value {
-	for _, row := range rlErrors {
-		if errors.Is(err, row.err) {
-			return row.reply
-		}
-	}
-	panic("rl: no reply for " + err.Error())
 }

@@ -1,8 +1,6 @@
 package rl
 
 import (
-	"strings"
-
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/limiter"
 	"github.com/zlimit/zlimit/resp"
@@ -12,10 +10,9 @@ import (
 
 var rlSimRows = []commands.Command{{
 	Name: "rl.sim", Arity: -7, Flags: commands.ReadOnly, Keys: key("RO access"),
-	Group: "rate-limit", Since: "0.1.0", Complexity: "O(M*log(N)) with M decisions, O(M*n) with BUCKETS n",
+	Group: "rate-limit", Since: "0.1.0", Complexity: algoComplexity("O(M*log(N)) with M decisions", "M*"),
 	Handler: rlSim, Keyless: simulatesTrace,
-	Syntax: "key limit window [limit window ...] " +
-		"[ALGO <" + strings.Join(algoNames((*algorithm).syntax), " | ") + ">] FROM <KEY | TRACE> n",
+	Syntax:    "key limit window [limit window ...] " + algoSyntax + " FROM <KEY | TRACE> n",
 	Summary:   "Replays the last decisions about a key under another limit or algorithm.",
 	Example:   "user:42 200 1m FROM TRACE 100",
 	Deviation: "zlimit's own",
@@ -102,10 +99,7 @@ func replay(a *term, trace []TracedDecision) (s simulation) {
 	for i := range trace {
 		t := &trace[i]
 		call := limiter.Call{Cost: t.Cost, AtMost: t.AtMost}
-		d := limiter.Decision{RetryAfterMs: -1}
-		if k.state != nil || limiter.Validate(a.quotas[:a.n], call) == nil {
-			d = k.decide(a, t.NowMs, call)
-		}
+		d := k.decide(a, t.NowMs, call)
 		switch {
 		case d.Allowed > 0:
 			s.admitted++
@@ -124,19 +118,24 @@ func replay(a *term, trace []TracedDecision) (s simulation) {
 	return s
 }
 
-// A simKey is a key that exists in a replay only.
-type simKey struct {
-	set        *zset.Set     // the log; nil: there is no key, or the algorithm is another
-	state      limiter.State // nil: the algorithm is LOG
-	expireAtMs int64         // 0: none
+// A replayState is the state of a replay; see limiter.State.
+type replayState interface {
+	Decide(nowMs, expireAtMs int64, q limiter.Quota, call limiter.Call) limiter.Decision
+	Apply(nowMs int64, d *limiter.Decision)
 }
 
-func newSimKey(a *term) (k simKey) {
-	a.algo.open(nil, a)
-	if a.content == &a.state {
-		k.state = a.state.State
+// A simKey is a key that exists in a replay only.
+type simKey struct {
+	state      replayState
+	expireAtMs int64 // 0: none
+}
+
+func newSimKey(a *term) simKey {
+	if a.algo.replay != nil {
+		return simKey{state: a.algo.replay(a)}
 	}
-	return k
+	a.algo.open(nil, a)
+	return simKey{state: a.state.State}
 }
 
 // decide makes a call and applies it. As in the keyspace, a key is gone after its expiry.
@@ -144,35 +143,12 @@ func (k *simKey) decide(a *term, nowMs int64, call limiter.Call) limiter.Decisio
 	if k.expireAtMs > 0 && nowMs > k.expireAtMs {
 		*k = newSimKey(a)
 	}
-	if k.state == nil {
-		return k.decideLog(a, nowMs, call)
-	}
 	d := k.state.Decide(nowMs, k.expireAtMs, a.quotas[0], call)
 	if d.Units > 0 {
 		k.state.Apply(nowMs, &d)
 		if d.ExpireAtMs > 0 {
 			k.expireAtMs = d.ExpireAtMs
 		}
-	}
-	return d
-}
-
-func (k *simKey) decideLog(a *term, nowMs int64, call limiter.Call) limiter.Decision {
-	var log limiter.Log
-	if k.set != nil {
-		log = k.set
-	}
-	d, err := limiter.DecideCall(log, nowMs, k.expireAtMs, a.quotas[:a.n], call)
-	if err != nil {
-		return limiter.Decision{RetryAfterMs: -1}
-	}
-	if d.Units > 0 {
-		if k.set == nil {
-			k.set = &zset.Set{}
-		}
-		k.set.DropThrough(d.DropThrough)
-		k.set.AddUnits(d.Score, d.Units)
-		k.expireAtMs = d.ExpireAtMs
 	}
 	return d
 }

@@ -61,7 +61,7 @@ func (k *stateKey) refund(c *commands.Ctx, t *term, n int64) resp.Value {
 		Refund(nowMs, expireAtMs, n int64) (removed, newExpireAtMs int64)
 	})
 	if !ok {
-		return errNoRefund
+		return t.algo.noRefund
 	}
 	removed, atMs := s.Refund(c.NowMs, t.expireAtMs, n)
 	if removed > 0 {

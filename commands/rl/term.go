@@ -21,7 +21,7 @@ type term struct {
 	param  int64  // value of algo.param
 	id     []byte // of slots: who takes one
 	full   bool   // of RL.ALLOW
-	shadow bool   // of RL.ALLOW; see shadow.go
+	shadow bool   // of RL.ALLOW; see AdmitShadow
 	waitMs int64  // of RL.ALLOW; 0: it does not wait
 	policy []byte // of RL.CHECK: what its decisions are counted under; nil: nothing
 	zero   bool   // of RL.CHECK: it asks for no unit
@@ -56,7 +56,7 @@ type content interface {
 }
 
 func (t *term) reset() {
-	t.Call, t.algo = limiter.Call{Cost: 1}, &logAlgorithm
+	t.Call, t.algo = limiter.Call{Cost: 1}, defaultAlgorithm
 	t.n, t.param, t.id, t.full, t.shadow, t.waitMs, t.seen = 0, 0, nil, false, false, 0, 0
 	t.policy, t.zero = nil, false
 }
@@ -119,7 +119,7 @@ func (t *term) validate() resp.Value {
 		return errOneQuota
 	}
 	if err := t.algo.validate(t); err != nil {
-		return rlError(err)
+		return t.algo.refuse(err)
 	}
 	return resp.None
 }
@@ -149,7 +149,7 @@ func parseQuota(limit, window []byte) (q limiter.Quota, refusal resp.Value) {
 		return q, errLimitNumber
 	}
 	if err := q.SetWindow(window); err != nil {
-		return q, rlError(err)
+		return q, errorIn(err, windowErrors, rlErrors)
 	}
 	return q, resp.None
 }
@@ -260,23 +260,9 @@ func parseTerms(terms []term, keys [][]byte, o *options, form *termForm) (refusa
 		return commands.SyntaxError("more terms than " + strconv.Itoa(len(keys)) + " keys")
 	}
 	if name := duplicate(keys, 1); name != nil {
-		return namedTwice(name)
+		return NamedTwice(name)
 	}
 	return resp.None
-}
-
-// parseSlots parses max LEASE ms.
-func (t *term) parseSlots(o *options) (refusal resp.Value) {
-	if len(o.rest) < 3 || parseOption(o.rest[1], optLease) == 0 {
-		return commands.SyntaxError("SLOTS needs a number and LEASE with a duration")
-	}
-	t.algo, t.n, t.quotas[0] = &leasesAlgorithm, 1, limiter.Quota{}
-	if t.quotas[0].Limit, refusal = parseMax(o.value()); refusal.IsError() {
-		return refusal
-	}
-	o.value()
-	t.quotas[0].WindowMs, refusal = parseDuration("LEASE", o.value())
-	return refusal
 }
 
 // allowIsReadOnly reports whether a call of RL.ALLOW changes nothing. It may take a

@@ -62,7 +62,19 @@ func clThrottle(c *commands.Ctx) resp.Value {
 	if c.Settings.LimiterAware {
 		c.DB.SetFullness(t.name, stampOf(answer.Limited, t.d.Used, t.d.Remaining), c.NowMs)
 	}
-	return throttleReply(c, &answer)
+	return ThrottleReply(c, &answer)
+}
+
+// throttleArguments are the numbers of a call, in their order.
+var throttleArguments = [...]struct {
+	name  string
+	least int64
+	below string
+}{
+	{"max_burst", -1, " must be at least -1"},
+	{"count", 0, " must not be negative"},
+	{"period", 1, " must be at least 1 second"},
+	{"quantity", 0, " must not be negative"},
 }
 
 func parseThrottle(c *commands.Ctx) (q limiter.Quota, burst, quantity int64, refusal resp.Value) {
@@ -71,30 +83,32 @@ func parseThrottle(c *commands.Ctx) (q limiter.Quota, burst, quantity int64, ref
 	}
 	numbers := [...]int64{0, 0, 0, 1}
 	for i, arg := range c.Args[2:] {
+		of := &throttleArguments[i]
 		n, ok := store.ParseInt(arg)
 		if !ok {
-			return q, 0, 0, throttleArguments[i].number
+			return q, 0, 0, resp.Error("ERR " + of.name + " is not an integer or out of range")
 		}
-		if n < throttleArguments[i].least {
-			return q, 0, 0, throttleArguments[i].below
+		if n < of.least {
+			return q, 0, 0, resp.Error("ERR " + of.name + of.below)
 		}
 		numbers[i] = n
 	}
 	burst, periodS := numbers[0], numbers[2]
 	if periodS >= limiter.MaxWindowMs/1000 {
-		return q, 0, 0, errThrottlePeriodLong
+		return q, 0, 0, resp.Error("ERR period must be below 100 years")
 	}
 	q = limiter.Quota{Limit: numbers[1], WindowMs: periodS * 1000}
 	if burst < math.MaxInt64 {
 		burst++
 	}
 	if err := limiter.ValidateBurst(q, burst); err != nil {
-		return q, 0, 0, errThrottleBurstLong
+		return q, 0, 0, resp.Error("ERR max_burst must take less than 100 years to fill")
 	}
 	return q, burst, numbers[3], resp.None
 }
 
-func throttleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value {
+// ThrottleReply returns the reply of CL.THROTTLE.
+func ThrottleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value {
 	limited := int64(0)
 	if t.Limited {
 		limited = 1
@@ -105,3 +119,23 @@ func throttleReply(c *commands.Ctx, t *limiter.Throttle) resp.Value {
 }
 
 func throttleIsReadOnly(args [][]byte) bool { return len(args) == 6 && string(args[5]) == "0" }
+
+// ParseThrottle parses CL.THROTTLE.
+func (l *LimitCall) ParseThrottle(c *commands.Ctx) resp.Value {
+	q, burst, quantity, refusal := parseThrottle(c)
+	l.Cost, l.Peek = quantity, quantity == 0
+	l.Algorithm, l.command = gcraAlgorithm.name, throttles
+	l.Terms = []LimitTerm{
+		{[]limiter.Quota{q}, gcraAlgorithm.name, burst, quantity, gcraAlgorithm.anyLimit},
+	}
+	return refusal
+}
+
+// countThrottle counts a decision of CL.THROTTLE.
+func countThrottle(c *commands.Ctx, key []byte, quantity int64, d *limiter.Decision) {
+	s, full := session(c), fullness(d.Used, d.Remaining)
+	o := outcome{d.Allowed, d.Allowed, quantity == 0, false, full}
+	s.count(c, gcraAlgorithm.deciders[throttles], key, o)
+	s.observe(c, key, d.RetryAfterMs != 0, limiter.Quota{Limit: d.Limit, WindowMs: d.WindowMs})
+	s.trace(c, key, limiter.Call{Cost: quantity}, d.Allowed)
+}

@@ -66,12 +66,11 @@ func Handles(cmd *commands.Command) bool { return kinds[cmd.Name] != nil }
 // is invalid or beyond the package's bounds. Handles must report c.Cmd. Of c it uses Args,
 // Cmd, Settings and NowMs, and the number of arguments must be right.
 func Parse(c *commands.Ctx) (*Call, resp.Value) {
-	limit, refusal := rl.ParseLimitCall(c)
-	if refusal.IsError() {
+	k := &Call{kind: kinds[c.Cmd.Name], nowMs: c.NowMs}
+	if refusal := k.kind.parse(&k.limit, c); refusal.IsError() {
 		return nil, refusal
 	}
-	k := &Call{limit: limit, kind: kinds[c.Cmd.Name], nowMs: c.NowMs}
-	if k.keys = limit.Keys; k.keys == nil {
+	if k.keys = k.limit.Keys; k.keys == nil {
 		k.keys = c.Cmd.AppendKeys(nil, c.Args)
 	}
 	if refusal := k.kind.prepare(k); refusal.IsError() {

@@ -9,52 +9,70 @@ import (
 
 // A kind is a rate limit command: how its function is called, and what it answers.
 type kind struct {
+	parse     func(l *rl.LimitCall, c *commands.Ctx) (refusal resp.Value)
 	zeroPeeks bool // COST 0 is a peek at one unit
 	alone     bool // the reply is a decision without the index of its key, unless the call has FULL
+	throttles bool // the reply is that of CL.THROTTLE
 	prepare   func(k *Call) (refusal resp.Value)
 	// reply makes the command's reply of what the function answered. It reports false if
 	// the function cannot have answered that.
 	reply func(c *commands.Ctx, k *Call, n []item) (resp.Value, bool)
 }
 
-var kinds map[string]*kind
-
-func init() {
-	throttle := &kind{prepare: (*Call).allow, reply: allowReply}
-	kinds = map[string]*kind{
-		"rl.allow":    {zeroPeeks: true, prepare: (*Call).allow, reply: allowReply},
-		"cl.throttle": throttle,
-		"rl.throttle": throttle,
-		"rl.mallow":   {prepare: (*Call).mallow, reply: jointReply},
-		"rl.check":    {prepare: (*Call).mallow, reply: jointReply, alone: true},
-		"rl.reserve":  {prepare: (*Call).reserve, reply: jointReply, alone: true},
-		"rl.mreserve": {prepare: (*Call).reserve, reply: jointReply},
-		"rl.reset":    plain("reset", nil, countReply),
-		"rl.refund":   plain("refund", refundArgs, countReply),
-		"rl.info":     plain("info", nil, infoReply),
-		"rl.adopt": plain("adopt", func(k *Call) [][]byte {
-			return [][]byte{[]byte(k.limit.Unit)}
-		}, countReply),
-		"rl.settle":  plain("settle", settleArgs, settled(countedAndExcess, false)),
-		"rl.msettle": plain("settle", settleArgs, settled(countedAndExcess, true)),
-		"rl.cancel":  plain("settle", settleArgs, settled(released, false)),
-		"rl.mcancel": plain("settle", settleArgs, settled(released, true)),
-		"rl.acquire": plain("acquire", func(k *Call) [][]byte {
-			return [][]byte{count(k.limit.Count), number(k.limit.DurationMs), k.limit.ID}
-		}, acquireReply),
-		"rl.renew": plain("renew", func(k *Call) [][]byte {
-			return [][]byte{number(k.limit.DurationMs), k.limit.ID}
-		}, countReply),
-		"rl.release": plain("release", func(k *Call) [][]byte { return [][]byte{k.limit.ID} }, countReply),
-		"increx":     {prepare: (*Call).increx, reply: increxReply},
-	}
+// kinds has the kinds by the names of commands.
+var kinds = map[string]*kind{
+	"rl.allow": {
+		parse: (*rl.LimitCall).ParseAllow, zeroPeeks: true, prepare: (*Call).allow, reply: allowReply,
+	},
+	"cl.throttle": &throttle,
+	"rl.throttle": &throttle,
+	"rl.mallow":   {parse: (*rl.LimitCall).ParseMAllow, prepare: (*Call).mallow, reply: jointReply},
+	"rl.check": {
+		parse: (*rl.LimitCall).ParseCheck, prepare: (*Call).mallow, reply: jointReply, alone: true,
+	},
+	"rl.reserve": {
+		parse: (*rl.LimitCall).ParseReserve, prepare: (*Call).reserve, reply: jointReply, alone: true,
+	},
+	"rl.mreserve": {parse: (*rl.LimitCall).ParseMReserve, prepare: (*Call).reserve, reply: jointReply},
+	"rl.reset":    plain("reset", parseNothing, nil, countReply),
+	"rl.refund":   plain("refund", (*rl.LimitCall).ParseRefund, refundArgs, countReply),
+	"rl.info":     plain("info", parseNothing, nil, infoReply),
+	"rl.adopt": plain("adopt", (*rl.LimitCall).ParseAdopt, func(k *Call) [][]byte {
+		return [][]byte{[]byte(k.limit.Unit)}
+	}, countReply),
+	"rl.settle":  plain("settle", (*rl.LimitCall).ParseSettle, settleArgs, settled(countedAndExcess, false)),
+	"rl.msettle": plain("settle", (*rl.LimitCall).ParseMSettle, settleArgs, settled(countedAndExcess, true)),
+	"rl.cancel":  plain("settle", (*rl.LimitCall).ParseCancel, settleArgs, settled(released, false)),
+	"rl.mcancel": plain("settle", (*rl.LimitCall).ParseMCancel, settleArgs, settled(released, true)),
+	"rl.acquire": plain("acquire", (*rl.LimitCall).ParseAcquire, func(k *Call) [][]byte {
+		return [][]byte{count(k.limit.Count), number(k.limit.DurationMs), k.limit.ID}
+	}, acquireReply),
+	"rl.renew": plain("renew", (*rl.LimitCall).ParseRenew, func(k *Call) [][]byte {
+		return [][]byte{number(k.limit.DurationMs), k.limit.ID}
+	}, countReply),
+	"rl.release": plain("release", (*rl.LimitCall).ParseRelease, func(k *Call) [][]byte {
+		return [][]byte{k.limit.ID}
+	}, countReply),
+	"increx": {
+		parse:   func(l *rl.LimitCall, c *commands.Ctx) resp.Value { return l.Increment.Parse(c) },
+		prepare: (*Call).increx, reply: increxReply,
+	},
 }
+
+var throttle = kind{
+	parse: (*rl.LimitCall).ParseThrottle, prepare: (*Call).allow, reply: allowReply, throttles: true,
+}
+
+func parseNothing(*rl.LimitCall, *commands.Ctx) resp.Value { return resp.None }
 
 type replyFunc = func(c *commands.Ctx, k *Call, n []item) (resp.Value, bool)
 
 // plain returns the kind of a command whose function has these arguments.
-func plain(function string, args func(k *Call) [][]byte, reply replyFunc) *kind {
+func plain(function string, parse func(l *rl.LimitCall, c *commands.Ctx) resp.Value,
+	args func(k *Call) [][]byte, reply replyFunc,
+) *kind {
 	return &kind{
+		parse: parse,
 		prepare: func(k *Call) resp.Value {
 			k.function = function
 			if args != nil {
@@ -88,7 +106,7 @@ func decisionOf(t *rl.LimitTerm, n []item) (d limiter.Decision) {
 		Allowed: n[0].n, Limit: n[1].n, Remaining: n[2].n, RetryAfterMs: n[3].n, ResetAfterMs: n[4].n,
 		NextAfterMs: n[5].n, Used: n[6].n, WindowMs: n[7].n,
 	}
-	if d.WindowMs == 0 { // of GCRA
+	if d.WindowMs == 0 { // the function does not count with them
 		d.Limit, d.WindowMs = t.Quotas[0].Limit, t.Quotas[0].WindowMs
 	}
 	return d
@@ -106,13 +124,13 @@ func allowReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 		rl.AdmitShadow(&d, k.limit.Cost)
 	}
 	switch {
-	case k.kind == kinds["cl.throttle"]:
+	case k.kind.throttles:
 		answer := d.Throttle(t.Quotas[0].Capacity(t.Param))
 		return rl.ThrottleReply(c, &answer), true
 	case k.limit.Full:
-		return rl.FullReply(c, &d, k.limit.Algorithm, k.limit.Shadow), true
+		return rl.FullReply(c, &d, k.limit.Algorithm, k.limit.Shadow, 0), true
 	}
-	return rl.DecisionReply(c, &d), true
+	return rl.DecisionReply(c, &d, 0), true
 }
 
 // jointReply returns the reply of a call with a term for each key.
@@ -153,7 +171,7 @@ func jointReply(c *commands.Ctx, k *Call, n []item) (resp.Value, bool) {
 		return resp.None, false
 	}
 	if k.kind.alone && !k.limit.Full {
-		return rl.DecisionReply(c, &decisions[0]), true
+		return rl.DecisionReply(c, &decisions[0], 0), true
 	}
 	return rl.JointReply(c, binding, decisions, k.limit.Full), true
 }

@@ -45,8 +45,7 @@ func values(c *commands.Ctx, n []item) resp.Value {
 const (
 	codeHolds = -101 - iota
 	codeForeign
-	codeBucketsDiffer
-	codeWindowDiffers
+	codeDiffers
 	codeClock
 	codeLarge
 	codeForeignHold
@@ -62,6 +61,14 @@ const (
 	codeNamedTwice
 	codeOutside
 )
+
+// codeReplies are the replies for the codes whose numbers say nothing.
+var codeReplies = map[int64]resp.Value{
+	codeClock: rl.ErrLimitClock, codeLarge: errLarge, codeForeignHold: rl.ErrForeignHold,
+	codeHoldKeys: rl.ErrHoldKeys, codeLong: rl.ErrLong, codeOutside: errOutside, codeSum: rl.ErrSum,
+	codeEntries: errEntries, codeAdoptScores: rl.ErrAdoptScores, codeNotInteger: commands.ErrNotInteger,
+	codeOverflow: commands.ErrIncrExOverflow,
+}
 
 var redisTypes = [...]string{"", "zset", "string", "hash"}
 
@@ -105,15 +112,15 @@ func (k *Call) unexpected() resp.Value {
 		" answered something else than it does")
 }
 
-// refusal returns the error reply for a code and its two numbers, or more. The fourth of what is about a
-// key's content is the algorithm of the term, if there is one.
+// refusal returns the error reply for a code and its two numbers, or four. The last of what is about a
+// key's content is the algorithm of the term, if the call has terms.
 func (k *Call) refusal(n []item) resp.Value {
 	if len(n) < 3 {
 		return k.unexpected()
 	}
-	a, b, names, want := n[1].n, n[2].n, rl.LimitAlgorithms(), k.limit.Algorithm
-	if of := n[3:]; len(of) == 1 && of[0].n >= 1 && of[0].n <= int64(len(names)) {
-		want = names[of[0].n-1]
+	a, names, want := n[1].n, rl.LimitAlgorithms(), k.limit.Algorithm
+	if last := n[len(n)-1].n; len(n)%2 == 0 && last >= 1 && last <= int64(len(names)) {
+		n, want = n[:len(n)-1], names[last-1]
 	}
 	switch n[0].n {
 	case codeHolds:
@@ -124,45 +131,31 @@ func (k *Call) refusal(n []item) resp.Value {
 		if a >= 0 && a < int64(len(redisTypes)) {
 			return rl.ForeignReply(redisTypes[a], want)
 		}
-	case codeBucketsDiffer:
-		if len(n) == 5 {
-			return rl.BucketsReply(a, b, n[3].n, n[4].n)
+	case codeDiffers:
+		parameters := make([]any, len(n)-1)
+		for i := range parameters {
+			parameters[i] = n[1+i].n
 		}
-	case codeWindowDiffers:
-		return rl.CounterReply(a, b)
-	case codeClock:
-		return rl.ErrLimitClock
-	case codeLarge:
-		return errLarge
-	case codeForeignHold:
-		return rl.ErrForeignHold
-	case codeHoldKeys:
-		return rl.ErrHoldKeys
-	case codeLong:
-		return rl.ErrLong
+		if reply, ok := rl.DiffersReply(want, parameters); ok {
+			return reply
+		}
 	case codeNamedTwice:
 		if a >= 1 && a <= int64(len(k.keys)) {
-			return rl.NamedTwiceReply(k.keys[a-1])
+			return rl.NamedTwice(k.keys[a-1])
 		}
-	case codeOutside:
-		return errOutside
 	case codeNoRefund:
-		return rl.ErrNoRefund
-	case codeSum:
-		return rl.ErrSum
-	case codeEntries:
-		return errEntries
+		if a >= 1 && a <= int64(len(names)) {
+			return rl.NoRefundReply(names[a-1])
+		}
 	case codeAdoptLarge:
 		if k.most > 0 && k.most < rl.MaxAdopted {
 			return resp.Error(fmt.Sprintf("ERR key holds more than upstream-max-units (%d) members", k.most))
 		}
 		return rl.ErrAdoptLarge
-	case codeAdoptScores:
-		return rl.ErrAdoptScores
-	case codeNotInteger:
-		return commands.ErrNotInteger
-	case codeOverflow:
-		return commands.ErrIncrExOverflow
+	default:
+		if reply, ok := codeReplies[n[0].n]; ok {
+			return reply
+		}
 	}
 	return k.unexpected()
 }

@@ -28,7 +28,7 @@ local function refund(keys, args)
   elseif large and not a.any_size then
     return { LARGE, 0, 0 }
   end
-  return a.refund(keys[1], now_ms(), tonumber(args[1]), state)
+  return a.refund(keys[1], now_ms(), tonumber(args[1]), state, held)
 end
 
 -- key. The reply is the algorithm, bytes, time to live, and what its info returns: units used,

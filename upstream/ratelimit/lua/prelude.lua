@@ -18,10 +18,10 @@ local MAX_BUCKETS = 1000
 
 -- The first number of a reply that is not a decision: what is wrong with the key. The Go
 -- code makes the text.
-local HOLDS, FOREIGN, BUCKETS_DIFFER, WINDOW_DIFFERS, CLOCK = -101, -102, -103, -104, -105
-local LARGE, FOREIGN_HOLD, NO_REFUND, SUM = -106, -107, -108, -109
-local NOT_INTEGER, OVERFLOW, ADOPT_LARGE, ADOPT_SCORES, ENTRIES = -110, -111, -112, -113, -114
-local HOLD_KEYS, LONG, NAMED_TWICE, OUTSIDE = -115, -116, -117, -118
+local HOLDS, FOREIGN, DIFFERS, CLOCK = -101, -102, -103, -104
+local LARGE, FOREIGN_HOLD, NO_REFUND, SUM = -105, -106, -107, -108
+local NOT_INTEGER, OVERFLOW, ADOPT_LARGE, ADOPT_SCORES, ENTRIES = -109, -110, -111, -112, -113
+local HOLD_KEYS, LONG, NAMED_TWICE, OUTSIDE = -114, -115, -116, -117
 
 -- Bits of a caller's options.
 local ATMOST, PEEK, FULL, CHARGE = 1, 2, 4, 8

@@ -7,6 +7,7 @@
 --   decide(s, now, cost, options)    returns a decision. Without PEEK the state is then that after it
 --   commit(s, key)                   writes what has changed, and returns the place of what was taken
 --   record(s, now, units)            takes units whatever the limit says, or returns the code of a reply
+--   valid_held(h)                    reports whether a hold can have such a term; nil: any
 --   held(s, now, h)                  returns how many of the units of a term of a hold still count
 --   give_back(s, key, now, h, n)     gives n of them back, at least 1
 -- A decision is eight numbers: units allowed, limit, remaining, retry, reset and next in ms, used, window;

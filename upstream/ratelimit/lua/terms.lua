@@ -51,7 +51,7 @@ end
 local function term_open(t, key, now)
   local s, refusal = t.algo.open(key, now, t)
   if refusal then
-    refusal[4] = refusal[4] or t.number
+    refusal[#refusal + 1] = t.number
   end
   return s, refusal
 end
