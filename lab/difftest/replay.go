@@ -41,6 +41,7 @@ type replayed struct {
 	deadline int64     // instant after which a command that blocks is answered; 0: none
 	ahead    int       // replies that were read before the recording has them
 	messages bool      // it has subscribed: what arrives need not be the reply of a command
+	topics   [3]topics // as topicFields has them
 	monitor  bool
 	silent   bool // CLIENT REPLY: not every command is answered
 	failed   bool
@@ -172,7 +173,7 @@ func (r *replay) send(c *replayed, events []recorded) error {
 		out = appendCommand(out, args)
 		switch name := strings.ToUpper(e.args[0]); {
 		case strings.HasSuffix(name, "SUBSCRIBE"):
-			c.messages = true
+			c.subscribe(name, e.args[1:])
 			continue
 		case name == "MONITOR":
 			c.monitor = true
@@ -187,7 +188,10 @@ func (r *replay) send(c *replayed, events []recorded) error {
 	for _, l := range c.sides {
 		l.send(out, r.runner.timeout)
 	}
-	if c.messages || c.silent {
+	if c.messages {
+		return r.subscribed(c)
+	}
+	if c.silent {
 		return nil
 	}
 	if slices.ContainsFunc(c.pending, mayBlock) {
@@ -198,6 +202,66 @@ func (r *replay) send(c *replayed, events []recorded) error {
 		c.ahead++
 	}
 	return nil
+}
+
+// topics are what a connection has subscribed to.
+type topics map[string]bool
+
+// topicFields are the numbers of topics in CLIENT LIST: of SUBSCRIBE, PSUBSCRIBE and SSUBSCRIBE.
+var topicFields = [3]string{"sub", "psub", "ssub"}
+
+// subscribe notes a command that subscribes or unsubscribes.
+func (c *replayed) subscribe(name string, names []string) {
+	c.messages = true
+	kind := 0
+	switch {
+	case strings.HasPrefix(name, "P"):
+		kind = 1
+	case strings.HasPrefix(name, "SS"), strings.HasPrefix(name, "SUNS"):
+		kind = 2
+	}
+	switch ends := strings.HasSuffix(name, "UNSUBSCRIBE"); {
+	case ends && len(names) == 0:
+		c.topics[kind] = nil
+	case ends:
+		for _, n := range names {
+			delete(c.topics[kind], n)
+		}
+	default:
+		if c.topics[kind] == nil {
+			c.topics[kind] = topics{}
+		}
+		for _, n := range names {
+			c.topics[kind][n] = true
+		}
+	}
+}
+
+// subscribed returns when both servers know what the connection has subscribed to, so that what is published
+// next reaches it there.
+func (r *replay) subscribed(c *replayed) error {
+	for side, l := range c.sides {
+		for begin := time.Now(); time.Since(begin) < silence; l.ready(interval) {
+			got, err := r.ask(side, r.runner.links[side][0], "CLIENT", "LIST", "ID", c.ids[side])
+			if err != nil {
+				return err
+			}
+			if c.knows(got.text) {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// knows reports whether a line of CLIENT LIST has as many topics as the connection.
+func (c *replayed) knows(line string) bool {
+	for kind, field := range topicFields {
+		if want := fmt.Sprintf(" %s=%d ", field, len(c.topics[kind])); !strings.Contains(line, want) {
+			return strings.TrimSpace(line) == "" // it is gone
+		}
+	}
+	return true
 }
 
 // mayBlock reports whether a command may wait for others.

@@ -293,3 +293,30 @@ func (k *talker) say(text, want string) {
 	require.NoError(k.t, err)
 	require.Equal(k.t, want, string(got))
 }
+
+// TestSubscribed: the replay goes on when both servers have the subscriptions of a connection, and not before.
+func TestSubscribed(t *testing.T) {
+	var c replayed
+	line := func(sub, psub, ssub int) string {
+		return fmt.Sprintf("id=3 db=0 sub=%d psub=%d ssub=%d multi=-1\n", sub, psub, ssub)
+	}
+	for _, step := range []struct {
+		command         string
+		sub, psub, ssub int
+	}{
+		{"SUBSCRIBE a b a", 2, 0, 0},
+		{"PSUBSCRIBE a*", 2, 1, 0},
+		{"SSUBSCRIBE s t", 2, 1, 2},
+		{"UNSUBSCRIBE b none", 1, 1, 2},
+		{"SUNSUBSCRIBE", 1, 1, 0},
+		{"PUNSUBSCRIBE a*", 1, 0, 0},
+		{"UNSUBSCRIBE", 0, 0, 0},
+	} {
+		words := strings.Fields(step.command)
+		c.subscribe(words[0], words[1:])
+		require.True(t, c.knows(line(step.sub, step.psub, step.ssub)), step.command)
+		require.False(t, c.knows(line(step.sub+1, step.psub, step.ssub)), step.command)
+		require.False(t, c.knows(line(step.sub, step.psub, step.ssub+1)), step.command)
+	}
+	require.True(t, c.knows(""), "it is gone")
+}
