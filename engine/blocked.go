@@ -33,7 +33,7 @@ type Blocked struct {
 	room      *roomWait         // nil: it does not wait for room
 
 	reply resp.Value // written before done, by the one that has claimed the waiter
-	last  bool       // likewise: the connection is closed after the reply
+	last  bool       // so is this: the connection is closed after the reply
 	done  atomic.Bool
 }
 

@@ -198,7 +198,7 @@ func (e *Engine) memoryStats(c *commands.Ctx) resp.Value {
 
 // LATENCY HISTOGRAM [command [command ...]]
 //
-// Of a container the subcommands are shown. Names that are no commands are ignored.
+// Of a container the subcommands are shown. Other names are ignored.
 func (e *Engine) latencyHistogram(c *commands.Ctx) resp.Value {
 	caller(c).Count()
 	var out []resp.Value

@@ -31,7 +31,7 @@ const (
 	maxAttempts = 3
 )
 
-// tries are how often a unit was sent again, by the reasons for it, each of which is bounded.
+// tries are how often a unit was sent again, by the reasons for it. Each is bounded.
 type tries struct {
 	redirects int
 	attempts  int  // that may have reached a node

@@ -40,7 +40,7 @@ type algorithm struct {
 
 	differs   string                    // of state with other parameters than the call's: theirs and its
 	noRefund  resp.Value                // RL.REFUND's reply if it cannot tell which units are the newest
-	slots     bool                      // units are slots, each of which has an owner and a lease
+	slots     bool                      // units are slots, each with an owner and a lease
 	validHeld func(h *heldTerm) bool    // reports whether a hold can have such a term; nil: any
 	replay    func(t *term) replayState // an empty state for RL.SIM; nil: that of open
 

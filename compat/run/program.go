@@ -93,7 +93,7 @@ func runBatch(ctx context.Context, words []string, calls []invocation) []outcome
 // errBrokenOff is the error of an invocation whose program ended before it did.
 var errBrokenOff = errors.New("the program ended before this invocation did")
 
-// splitBatch splits what a process printed of n invocations, each of which ends with its exit code.
+// splitBatch splits what a process printed of n invocations, each with its exit code at the end.
 func splitBatch(stdout string, n int) (parts []string, errs []error) {
 	parts, errs = make([]string, n), make([]error, n)
 	i := 0
