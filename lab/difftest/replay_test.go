@@ -294,7 +294,7 @@ func (k *talker) say(text, want string) {
 	require.Equal(k.t, want, string(got))
 }
 
-// TestSubscribed: the replay goes on when both servers have the subscriptions of a connection, and not before.
+// TestSubscribed: a replay goes on when both servers have the subscriptions of a connection.
 func TestSubscribed(t *testing.T) {
 	var c replayed
 	line := func(sub, psub, ssub int) string {
