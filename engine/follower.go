@@ -79,8 +79,11 @@ func (f *follower) Continue(id string) error {
 	return f.inRole(func() { f.engine.repl.stream.Rename(id) })
 }
 
-// Idle shows what the commands have counted.
-func (f *follower) Idle() { f.session.shown.publish(Buffers{}) }
+// Idle shows what the commands have counted, and has them brought to the disk.
+func (f *follower) Idle() {
+	f.session.shown.publish(Buffers{})
+	f.engine.storage.Flush()
+}
 
 // Connected begins the master's session anew, in the database that is selected there, and shows it in CLIENT
 // LIST.

@@ -127,16 +127,22 @@ func (e *Engine) checkDatabases() error {
 // disk. If it returns an error, replies that have not been sent must not be. It returns nil to a session that
 // has written nothing which is not on disk, even while the log fails: reading goes on.
 func (s *Session) WaitDurable() error {
-	return s.engine.storage.WaitDurable(s.wrote.log, s.ending.canceler)
+	return s.WaitDurableUpTo(s.engine.Unsynced())
 }
 
-// Durable reports whether WaitDurable would return at once for every session.
-func (e *Engine) Durable() bool { return e.storage.Durable() }
+// WaitDurableUpTo is WaitDurable for replies that were complete when Unsynced returned upTo.
+func (s *Session) WaitDurableUpTo(upTo durable.Position) error {
+	return s.engine.storage.WaitDurable(upTo, s.wrote.log, s.ending.canceler)
+}
+
+// Unsynced returns the position of the log that WaitDurable would wait for, the zero Position if it would
+// return at once for every session.
+func (e *Engine) Unsynced() durable.Position { return e.storage.Unsynced() }
 
 // WaitDurable is like Session.WaitDurable, for a session whose Written was written
 // and which may be in use again.
 func (e *Engine) WaitDurable(written durable.Position, c durable.Canceler) error {
-	return e.storage.WaitDurable(written, c)
+	return e.storage.WaitDurable(e.Unsynced(), written, c)
 }
 
 // WaitForSpace blocks while too much of the log waits for the disk, as commands that

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/server/poll"
 )
@@ -411,7 +412,7 @@ func (c *conn) sendLong(reply io.WriterTo) bool {
 	if blocks, ok := reply.(*resp.Blocks); ok {
 		c.progress.work += blocks.Size()
 	}
-	open := c.waitDurable() && c.out.stream(reply)
+	open := c.waitDurable(c.server.engine.Unsynced()) && c.out.stream(reply)
 	if !c.out.sent {
 		c.session.EnforceClientMemory()
 	}
@@ -430,16 +431,17 @@ func (c *conn) flush() bool {
 	if c.session.Streamed() != c.seat.streamed {
 		runtime.Gosched()
 	}
-	return c.waitDurable() && c.out.flush()
+	return c.waitDurable(c.server.engine.Unsynced()) && c.out.flush()
 }
 
-// waitDurable waits until replies may be sent. It returns false if they must not be.
-func (c *conn) waitDurable() bool {
-	if c.server.engine.Durable() {
+// waitDurable waits until replies may be sent, which tell of the log up to a position. It returns false if
+// they must not be.
+func (c *conn) waitDurable(upTo durable.Position) bool {
+	if upTo == (durable.Position{}) {
 		return true
 	}
 	c.leave()
-	if c.session.WaitDurable() != nil {
+	if c.session.WaitDurableUpTo(upTo) != nil {
 		c.out.buf = c.out.buf[:0]
 		c.abort()
 		return false
@@ -454,10 +456,10 @@ func (c *conn) send() {
 	}
 }
 
-// sendDurable is send for a connection that is away, and waits for the disk.
-func (c *conn) sendDurable() {
+// sendDurable is send, and waits for the disk.
+func (c *conn) sendDurable(upTo durable.Position) {
 	c.survives(func() {
-		if c.waitDurable() {
+		if c.waitDurable(upTo) {
 			c.send()
 		}
 	})
@@ -471,7 +473,7 @@ func (c *conn) comeBack() {
 	c.session.Count()
 	c.order.settle() // before the client can send more
 	if len(c.out.buf) > 0 {
-		c.sendDurable()
+		c.sendDurable(c.server.engine.Unsynced())
 	}
 	c.signals.back.Store(true)
 	c.loop.post(c)

@@ -142,7 +142,7 @@ func (c *conn) end(graceful bool) {
 		c.close()
 		return
 	}
-	if !c.waitDurable() {
+	if !c.waitDurable(c.server.engine.Unsynced()) {
 		c.close()
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/server/poll"
 )
 
@@ -172,7 +173,9 @@ func (l *loop) run() {
 				return
 			}
 		}
-		l.answer()
+		if !l.answer() {
+			return
+		}
 		if !l.begin() {
 			l.poller.Close()
 			return
@@ -463,8 +466,9 @@ func (l *loop) defers(c *conn) {
 }
 
 // answer sends the replies of a round. Replicas come first, so that a server that is killed has acknowledged
-// little that they lack. Nothing is promised: WAIT does that.
-func (l *loop) answer() {
+// little that they lack. Nothing is promised: WAIT does that. It returns false if the caller was robbed of the
+// loop.
+func (l *loop) answer() bool {
 	if l.streamed {
 		l.streamed = false
 		runtime.Gosched()
@@ -473,50 +477,62 @@ func (l *loop) answer() {
 		l.work.Count()
 	}
 	if len(l.answered) == 0 {
-		return
+		return true
 	}
-	if !l.server.engine.Durable() {
-		l.park()
-		return
+	if upTo := l.server.engine.Unsynced(); upTo != (durable.Position{}) {
+		if !l.answerDurable(upTo) {
+			return false
+		}
+	} else {
+		for _, c := range l.answered {
+			c.send()
+		}
 	}
 	for i, c := range l.answered {
 		l.answered[i] = nil
 		c.seat.answered = false
-		c.send()
 		c.out.buf = l.buffers.putOut(c.out.buf)
 	}
 	l.answered = l.answered[:0]
+	return true
 }
 
-// park leaves the replies of a round to a goroutine, which sends them when what they tell of is on disk.
-// Until then these connections are away.
-func (l *loop) park() {
-	parked := slices.Clone(l.answered)
-	for _, c := range parked {
+// answerDurable sends the replies of a round when what they tell of is on disk: the log up to a position.
+// It returns false if the caller was robbed of the loop meanwhile; the connections were away then.
+func (l *loop) answerDurable(upTo durable.Position) bool {
+	answered := l.answered
+	ticket := l.lease.begin(nil)
+	upTo.Sync()
+	for _, c := range answered {
+		c.sendDurable(upTo)
+	}
+	if l.lease.end(ticket) {
+		return true
+	}
+	for _, c := range answered {
+		c.signals.back.Store(true)
+		l.post(c)
+	}
+	return false
+}
+
+// leaveAnswered makes others go on without the connections that the round has replies for.
+func (l *loop) leaveAnswered() {
+	for _, c := range l.answered {
 		c.seat.answered, c.seat.queued, c.seat.away = false, false, true
 	}
-	clear(l.answered)
-	l.answered = l.answered[:0]
+	l.answered = nil // who was robbed has it
 	l.more = slices.DeleteFunc(l.more, func(c *conn) bool { return c.seat.away })
-	l.server.wg.Go(func() {
-		for _, c := range parked {
-			c.sendDurable()
-		}
-		for _, c := range parked {
-			c.signals.back.Store(true)
-			l.post(c)
-		}
-	})
 }
 
 // A lease is the right to a loop. Its holder can be robbed of it while a connection's commands run.
 type lease struct {
-	turn    atomic.Int64 // odd: a connection runs
-	current *conn        // that runs
+	turn    atomic.Int64 // odd: a connection runs, or the disk is waited for
+	current *conn        // that runs; nil: the replies of a round wait for the disk
 	loop    *loop
 }
 
-// begin is called by the holder before a connection runs.
+// begin is called by the holder before a connection runs, or a round's replies wait for the disk.
 func (x *lease) begin(c *conn) (ticket int64) {
 	x.current = c
 	ticket = x.turn.Load() + 1
@@ -528,14 +544,17 @@ func (x *lease) begin(c *conn) (ticket int64) {
 // end reports whether the caller still holds the loop.
 func (x *lease) end(ticket int64) bool { return x.turn.CompareAndSwap(ticket, ticket+1) }
 
-// rob takes the loop from its holder if the same connection still runs, and gives it to a new goroutine.
+// rob takes the loop from its holder if it still does what the ticket was for, and gives it to a new goroutine.
 func (x *lease) rob(ticket int64) {
 	if ticket&1 == 0 || !x.turn.CompareAndSwap(ticket, ticket+1) {
 		return
 	}
-	c := x.current
-	c.seat.away = true
 	l := x.loop
+	if c := x.current; c != nil {
+		c.seat.away = true
+	} else {
+		l.leaveAnswered()
+	}
 	l.server.loops.running.Add(1)
 	go l.run()
 }

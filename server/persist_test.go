@@ -80,6 +80,37 @@ func TestRepliesWaitForSync(t *testing.T) {
 	require.NoError(t, end())
 }
 
+// TestLoopGoesOnDuringSync has a disk that hangs in a sync, on the loop's own goroutine. What another client of
+// the same loop sends meanwhile runs, and is written.
+func TestLoopGoesOnDuringSync(t *testing.T) {
+	t.Parallel()
+	d := crashdisk.New(1)
+	srv, end := startWithDisk(t, d.FS(), append([]string{"--io-loops", "1"}, fsyncAlways...)...)
+	first, second := connectLoaded(t, srv), connectLoaded(t, srv)
+	ops, resume := make(chan crashdisk.Kind, 100), make(chan struct{})
+	d.Hook(func(op crashdisk.Op) crashdisk.Fault {
+		if strings.Contains(op.Name, "incr") {
+			ops <- op.Kind
+			if op.Kind == crashdisk.Sync {
+				<-resume
+			}
+		}
+		return crashdisk.Fault{}
+	})
+	require.NoError(t, first.sendRaw([]byte("SET a 1\r\n")))
+	require.Equal(t, crashdisk.Write, <-ops)
+	require.Equal(t, crashdisk.Sync, <-ops)
+	require.NoError(t, second.sendRaw([]byte("SET b 2\r\n")))
+	require.Equal(t, crashdisk.Write, <-ops)
+	close(resume)
+	for _, w := range []*wire{first, second} {
+		reply, err := w.readReply()
+		require.NoError(t, err)
+		require.Equal(t, "+OK", strings.TrimSpace(string(reply)))
+	}
+	require.NoError(t, end())
+}
+
 // TestNoReplyIfSyncFails: a client whose change cannot be written is disconnected
 // without a reply. Others can still read.
 func TestNoReplyIfSyncFails(t *testing.T) {

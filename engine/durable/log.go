@@ -64,36 +64,40 @@ func done(c Canceler) <-chan struct{} {
 // ErrCanceled is returned by a wait that its Canceler has ended.
 var ErrCanceled = aof.ErrWaitCanceled
 
-// WaitDurable blocks, under appendfsync always, until everything in the log is
-// on disk: a reply may tell of any of it. If the log fails it returns the error,
-// unless the caller has written nothing that is not on disk: reading goes on.
-// written is where the caller's own writes end.
-func (s *Storage) WaitDurable(written Position, c Canceler) error {
+// Unsynced returns the position up to which replies tell of what the log has, the zero Position if all of it
+// is on disk or need not be.
+func (s *Storage) Unsynced() Position {
 	if s.fsync.directive() != aof.Always {
-		return nil
+		return Position{}
 	}
-	return s.waitDurable(written, c)
-}
-
-// Durable reports whether WaitDurable would return at once.
-func (s *Storage) Durable() bool {
-	if s.fsync.directive() != aof.Always {
-		return true
-	}
-	log := s.log.Load()
-	return log == nil || log.Synced() >= log.End()
-}
-
-func (s *Storage) waitDurable(written Position, c Canceler) error {
 	log := s.log.Load()
 	if log == nil {
-		return nil
+		return Position{}
 	}
 	end := log.End()
 	if log.Synced() >= end {
+		return Position{}
+	}
+	return Position{log, end}
+}
+
+// Sync brings what is before a position to the disk on the caller's goroutine, unless another does: see
+// aof.Log.Lead. WaitDurable says whether it is there.
+func (p Position) Sync() {
+	if p.log != nil {
+		p.log.Lead()
+	}
+}
+
+// WaitDurable blocks until everything before upTo, which Unsynced has returned, is on disk. If the log fails
+// it returns the error, unless the caller has written nothing that is not on disk: reading goes on.
+// written is where the caller's own writes end.
+func (s *Storage) WaitDurable(upTo, written Position, c Canceler) error {
+	log := upTo.log
+	if log == nil || log.Synced() >= upTo.end {
 		return nil
 	}
-	err := log.Wait(end, done(c))
+	err := log.Wait(upTo.end, done(c))
 	if errors.Is(err, ErrCanceled) {
 		return err
 	}
@@ -101,6 +105,13 @@ func (s *Storage) waitDurable(written Position, c Canceler) error {
 		return nil
 	}
 	return err
+}
+
+// Flush has what was appended under appendfsync always, and for which nobody waits, brought to the disk soon.
+func (s *Storage) Flush() {
+	if pos := s.Unsynced(); pos.log != nil {
+		pos.log.Flush()
+	}
 }
 
 // WaitForSpace blocks while too much of the log waits to be written. It reports
@@ -142,7 +153,7 @@ func (s *Storage) newestLog() *aof.Log {
 func (s *Storage) logOptions() aof.Options {
 	return aof.Options{
 		FS: s.dir(), DirName: s.cfg.String("appenddirname"), Name: s.cfg.String("appendfilename"),
-		Policy: s.fsync.now, Pause: s.options.Pause, Turn: s.options.Turn,
+		Policy: s.fsync.now, Pause: s.options.Pause,
 		InPieces: func() bool { return s.cfg.Bool("aof-rewrite-incremental-fsync") },
 		Wrote:    func(us int64) { s.options.Took(latency.AOFWrite, us) },
 		NowUs:    s.clock.MonotonicUs,

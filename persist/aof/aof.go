@@ -3,8 +3,9 @@
 //
 // Append copies an effect to memory under the locks of the shards that it changed, so
 // the order of the log is the order of the changes. A goroutine writes what has
-// accumulated. Under appendfsync always it syncs after each round, and all waiters
-// share that sync. Under everysec, Tick starts a sync once a second beside the writing.
+// accumulated. Under appendfsync always it syncs after each round, or a caller of Lead
+// does both in its place, and all waiters share that sync. Under everysec, Tick starts
+// a sync once a second beside the writing.
 //
 // The directory holds a manifest (manifest.go), a base (the keyspace at one instant)
 // and incremental files, of which only the last is written to. An incremental file is a
@@ -64,10 +65,6 @@ type Options struct {
 	// Always. A sleep of one millisecond turns a hundred thousand writes a second into
 	// a thousand. No caller waits for it.
 	Pause func()
-	// Turn, if not nil, is called by the writer before a round under Always, while it waits for others to
-	// share the sync. It returns once everything has run that had arrived when it was called. Without NowUs
-	// it is not called.
-	Turn func()
 	// Limit is how many bytes may wait in memory before WaitForSpace blocks; 0 means 64
 	// MiB. At four times the limit, which only callers that skip WaitForSpace can
 	// reach, the log is abandoned and needs a rewrite.
@@ -99,9 +96,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.InPieces == nil {
 		o.InPieces = func() bool { return true }
-	}
-	if o.NowUs == nil {
-		o.Turn = nil
 	}
 	if o.Limit <= 0 {
 		o.Limit = defaultLimit

@@ -39,11 +39,13 @@ func TestFullDiskRecovers(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			on, log := begun(t, policy, 0)
 			first := log.Append(group(0, "SET a 1"), 1)
+			log.Flush()
 			synctest.Wait()
 			before := on.Bytes(incr)
 			room := on.Used() + 40
 			on.SetCapacity(room)
 			end := log.Append(group(0, "SET b 22222222222222"), 2)
+			log.Flush()
 			synctest.Wait()
 			require.ErrorIs(t, log.Err(), crashdisk.ErrSpace)
 			require.ErrorIs(t, log.WaitForSpace(nil), crashdisk.ErrSpace)
@@ -198,6 +200,7 @@ func TestEverySecSyncsOnceASecond(t *testing.T) {
 			})
 			for now := int64(100_000); now < 105_000; now += 100 {
 				log.Append(group(0, "SET a 1"), now)
+				log.Flush()
 				synctest.Wait()
 				log.Tick(now)
 				synctest.Wait()

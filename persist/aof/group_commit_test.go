@@ -23,61 +23,67 @@ func TestGroupCommit(t *testing.T) {
 	require.Positive(t, syncs)
 }
 
-// TestGroupCommitGathers checks that all 50 share each sync if the log can let everything run that has
-// arrived before it syncs.
-func TestGroupCommitGathers(t *testing.T) {
-	turns := 0
-	o := aof.Options{
-		Turn: func() { turns++; synctest.Wait() }, NowUs: func() int64 { return time.Now().UnixMicro() },
-	}
-	require.LessOrEqual(t, groupCommit(t, 50, 40, o), 40+2)
-	require.LessOrEqual(t, turns, 2*(40+2), "no turn is taken once all have appended")
-}
-
-// TestGroupCommitOfOne checks that a single writer waits for nobody.
-func TestGroupCommitOfOne(t *testing.T) {
-	o := aof.Options{
-		Turn: func() { t.Error("a turn was taken") }, NowUs: func() int64 { return time.Now().UnixMicro() },
-	}
-	require.GreaterOrEqual(t, groupCommit(t, 1, 10, o), 10)
-}
-
-// TestGatheringEnds has a client that appends each millisecond, waiting for nothing, so that each turn, of
-// 3 ms, brings something. A sync takes 1 ms: it is preceded by one turn at most.
-func TestGatheringEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		on := crashdisk.New(1)
-		turns, syncs := 0, 0
-		o := aof.Options{
-			FS: on.FS(), Policy: func() aof.Policy { return aof.Always },
-			NowUs: func() int64 { return time.Now().UnixMicro() },
-			Turn: func() {
-				turns++
-				<-time.After(3 * time.Millisecond) // of the bubble
-			},
-		}
-		log, err := aof.Open(o, &aof.Loaded{}, true, nothing)
-		require.NoError(t, err)
-		on.Hook(func(op crashdisk.Op) crashdisk.Fault {
-			if op.Kind == crashdisk.Sync && strings.HasSuffix(op.Name, ".incr.aof") {
-				syncs++
-				<-time.After(time.Millisecond) // of the bubble
-			}
-			return crashdisk.Fault{}
-		})
-		for range 700 {
-			log.Append(group(0, "SET a 1"), 1)
-			<-time.After(time.Millisecond) // of the bubble
-		}
-		require.NoError(t, log.Close())
-		require.Greater(t, turns, 50)
-		require.LessOrEqual(t, turns, syncs)
-	})
-}
-
 // TestGroupCommitIsCounted has a single writer, which shares no sync.
 func TestGroupCommitIsCounted(t *testing.T) {
 	require.GreaterOrEqual(t, groupCommit(t, 1, 10, aof.Options{}), 10)
+}
+
+// TestLead checks that a leader brings everything to the disk with one sync, on its own goroutine; that the
+// next one's groups wait for it, and share a sync; and that nothing is written before, unless it fills a chunk.
+func TestLead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		on := crashdisk.New(1)
+		log, err := aof.Open(aof.Options{
+			FS: on.FS(), Policy: func() aof.Policy { return aof.Always },
+		}, &aof.Loaded{}, true, nothing)
+		require.NoError(t, err)
+		var writes, syncs atomic.Int64
+		on.Hook(func(op crashdisk.Op) crashdisk.Fault {
+			if strings.HasSuffix(op.Name, ".incr.aof") {
+				switch op.Kind {
+				case crashdisk.Write:
+					writes.Add(1)
+				case crashdisk.Sync:
+					syncs.Add(1)
+					<-time.After(5 * time.Millisecond) // of the bubble
+				}
+			}
+			return crashdisk.Fault{}
+		})
+		synctest.Wait() // the writer looks once when it starts
+		var end int64
+		for range 50 {
+			end = log.Append(group(0, "SET a 1"), 1)
+		}
+		synctest.Wait()
+		require.Zero(t, writes.Load())
+		began := time.Now()
+		others := make(chan int64, 1)
+		go func() {
+			<-time.After(time.Millisecond) // of the bubble
+			others <- log.Append(group(0, "SET a 1"), 1)
+			log.Lead()
+			others <- log.Synced()
+		}()
+		log.Lead()
+		require.Equal(t, 5*time.Millisecond, time.Since(began))
+		require.Equal(t, end, log.Synced())
+		require.EqualValues(t, 1, syncs.Load())
+		require.Equal(t, <-others, <-others, "what came meanwhile has the next")
+		require.Equal(t, 10*time.Millisecond, time.Since(began))
+		require.EqualValues(t, 2, syncs.Load())
+
+		log.Append(group(0, "SET a "+strings.Repeat("1", 100_000)), 1)
+		synctest.Wait()
+		require.EqualValues(t, 3, writes.Load(), "memory is bounded")
+
+		end = log.Append(group(0, "SET a 1"), 1)
+		log.Tick(1)
+		<-time.After(20 * time.Millisecond) // of the bubble
+		require.Equal(t, end, log.Synced(), "nobody waits, but it is not left for long")
+		on.Hook(nil)
+		require.NoError(t, log.Close())
+	})
 }
 
 func groupCommit(t *testing.T, writers, each int, o aof.Options) int {

@@ -29,7 +29,6 @@ type Log struct {
 	written    int64 // position up to which everything is in the files
 	health     health
 	syncs      syncs
-	groups     groupCounts   // how many groups there are
 	drains     int           // calls of Drain under way
 	changed    chan struct{} // closed and replaced when synced or a fault changes, or space frees up
 	closed     bool
@@ -68,7 +67,6 @@ type health struct {
 // syncs is what is known of syncs. The Log's mu protects it.
 type syncs struct {
 	demanded int64 // position up to which somebody waits for a sync
-	tookUs   int64 // how long the last one took, in microseconds
 	running  bool
 	lastMs   int64 // Tick of the last one
 	delayed  int64 // those that were due while another was running
@@ -97,27 +95,11 @@ type chunk struct {
 	end    int64 // position after the chunk
 	nowMs  int64
 	epoch  int
-	groups int64  // how many were appended up to its end
 	whole  bool   // no reader may run a part of it
 	sealed []byte // with header and trailer, as written
 }
 
 func (c *chunk) len() int { return max(0, len(c.buf)-headerRoom) }
-
-// groupCounts counts groups since the Log was opened.
-type groupCounts struct {
-	appended, written, synced int64
-	awaited                   int64 // how many the last sync covered, and were appended while it ran
-}
-
-// areBack reports whether as many groups were appended since the last sync as it has released.
-func (g *groupCounts) areBack() bool { return g.appended-g.synced >= g.awaited }
-
-// ended notes that a sync has brought the first groups to the disk.
-func (g *groupCounts) ended(groups int64) {
-	g.awaited = g.appended - g.synced
-	g.synced = groups
-}
 
 // file is an incremental file. size is the length of its whole batches; it changes
 // under writeGate and mu.
@@ -138,9 +120,19 @@ func newGate() gate   { return make(gate, 1) }
 func (g gate) enter() { g <- struct{}{} }
 func (g gate) leave() { <-g }
 
+// isFree enters the gate if nobody is in it, and reports whether it has.
+func (g gate) isFree() bool {
+	select {
+	case g <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
 // Append adds a group to the log and returns the position after it. nowMs is the
 // instant of the group. Append only copies to memory: call it under the locks of the
-// group's keys.
+// group's keys. Under Always whoever waits for it has it written, Lead does, or Tick.
 func (l *Log) Append(g Group, nowMs int64) (end int64) {
 	l.mu.Lock()
 	c := &l.backlog.open
@@ -157,18 +149,27 @@ func (l *Log) Append(g Group, nowMs int64) (end int64) {
 	c.nowMs = l.backlog.nowMs
 	end = l.end.Load() + int64(len(c.buf)-before)
 	l.end.Store(end)
-	l.groups.appended++
-	c.end, c.epoch, c.groups = end, l.files.epoch, l.groups.appended
+	c.end, c.epoch = end, l.files.epoch
 	if l.closed || l.abandoned() {
 		c.buf = c.buf[:before]
 	} else {
-		if len(c.buf) >= l.backlog.closeAt {
+		closes := len(c.buf) >= l.backlog.closeAt
+		if closes {
 			l.closeChunk()
 		}
-		l.writer.rouse()
+		if closes || l.o.Policy() != Always {
+			l.writer.rouse()
+		}
 	}
 	l.mu.Unlock()
 	return end
+}
+
+// rouse wakes the writer if it has something to do. Requires mu.
+func (l *Log) rouse() {
+	if l.pending() {
+		l.writer.rouse()
+	}
 }
 
 // rouse wakes the writer if it sleeps. Requires mu.
@@ -265,18 +266,9 @@ func (l *Log) Wait(pos int64, cancel <-chan struct{}) error {
 		case l.terminated:
 			return true, ErrClosed
 		}
-		l.demand(pos)
+		l.syncs.demanded = max(l.syncs.demanded, pos) // whatever appendfsync is by then
 		return false, nil
 	})
-}
-
-// demand has the writer sync what is before pos, whatever appendfsync is by then: somebody waits who began
-// under Always, and a switch must not leave him without an end. Requires mu.
-func (l *Log) demand(pos int64) {
-	if l.syncs.demanded < pos {
-		l.syncs.demanded = pos
-		l.writer.rouse()
-	}
 }
 
 // WaitDurable is like Wait but blocks through faults until the log works again, and
@@ -357,6 +349,9 @@ func (l *Log) await(cancel <-chan struct{}, check func() (done bool, err error))
 		l.mu.Lock()
 		changed := l.changed
 		done, err := check()
+		if !done {
+			l.rouse()
+		}
 		l.mu.Unlock()
 		if done {
 			return err

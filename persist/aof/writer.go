@@ -10,10 +10,7 @@ import (
 func (l *Log) run() {
 	defer l.writer.done.Done()
 	for {
-		switch always := l.o.Policy() == Always; {
-		case always && l.o.Turn != nil:
-			l.gather()
-		case !always && l.o.Pause != nil:
+		if l.o.Pause != nil && l.o.Policy() != Always {
 			l.o.Pause()
 		}
 		l.round()
@@ -37,29 +34,6 @@ func (l *Log) run() {
 	}
 }
 
-// maxGatherUs is how long gather waits at most before its last turn begins.
-const maxGatherUs = 1000
-
-// gather waits while the writers that the last sync has released append again, so that they share the next
-// one with those that appended during it. It ends when there are as many groups as both had, after a turn in
-// which nobody appends, or when it has taken as long as a sync or maxGatherUs.
-func (l *Log) gather() {
-	fromUs := l.o.NowUs()
-	before := int64(-1)
-	for {
-		tookUs := l.o.NowUs() - fromUs
-		l.mu.Lock()
-		g := l.groups
-		over := l.closed || l.health.broken != nil || tookUs >= min(l.syncs.tookUs, maxGatherUs)
-		l.mu.Unlock()
-		if over || g.appended == before || g.areBack() {
-			return
-		}
-		before = g.appended
-		l.o.Turn()
-	}
-}
-
 // pending reports whether a round has anything to do. Requires mu.
 func (l *Log) pending() bool {
 	if l.health.broken != nil {
@@ -78,11 +52,32 @@ func (l *Log) mustSync() bool {
 	return l.written > synced && (l.o.Policy() == Always || l.syncs.demanded > synced)
 }
 
+// Lead writes and syncs, under Always, what was appended before it was called, unless another goroutine is
+// writing. Wait says whether everything is on disk. A caller that has appended for many saves waking the writer
+// and being woken by it.
+func (l *Log) Lead() {
+	if l.o.Policy() == Always && l.writeGate.isFree() {
+		l.roundIn()
+	}
+}
+
+// Flush has the writer do what a round does. It waits for nothing.
+func (l *Log) Flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rouse()
+}
+
 // round writes what was appended before it began, so a sync follows however fast more
 // arrives. Under Always it then syncs, which covers everything appended during the
-// previous sync, and what gather has waited for.
+// previous sync.
 func (l *Log) round() {
 	l.writeGate.enter()
+	l.roundIn()
+}
+
+// roundIn is round, and leaves writeGate, which its caller has entered.
+func (l *Log) roundIn() {
 	target := l.end.Load()
 	for c := l.nextChunk(target); c != nil; c = l.nextChunk(target) {
 		if !l.writeChunk(c) {
@@ -150,20 +145,15 @@ func (l *Log) writeChunk(c *chunk) bool {
 	return ok
 }
 
-// measure calls fn, and took with its duration in microseconds, if that is not nil. It returns the duration,
-// 0 without a clock.
-func (l *Log) measure(took func(us int64), fn func()) (us int64) {
-	if l.o.NowUs == nil {
+// measure calls fn, and took with its duration in microseconds, if there are a clock and took.
+func (l *Log) measure(took func(us int64), fn func()) {
+	if l.o.NowUs == nil || took == nil {
 		fn()
-		return 0
+		return
 	}
 	startUs := l.o.NowUs()
 	fn()
-	us = l.o.NowUs() - startUs
-	if took != nil {
-		took(us)
-	}
-	return us
+	took(l.o.NowUs() - startUs)
 }
 
 // finishWrite records the outcome of a write. text is for the operator. Requires
@@ -182,7 +172,7 @@ func (l *Log) finishWrite(c *chunk, f *file, err error) (text string, ok bool) {
 		return text, false
 	}
 	f.size += int64(len(c.sealed))
-	l.written, l.groups.written = c.end, c.groups
+	l.written = c.end
 	if l.backlog.inflight != c {
 		return "", false // dropped meanwhile
 	}
@@ -278,15 +268,14 @@ func (l *Log) sync(after func()) error {
 		l.mu.Unlock()
 		return err
 	}
-	f, written, groups, size := l.files.cur, l.written, l.groups.written, l.files.cur.size
+	f, written, size := l.files.cur, l.written, l.files.cur.size
 	needed := f.synced < size
 	l.syncs.running = needed
 	l.mu.Unlock()
 
 	var err error
-	var us int64
 	if needed {
-		us = l.measure(l.o.Synced, func() { err = f.f.Sync() })
+		l.measure(l.o.Synced, func() { err = f.f.Sync() })
 	}
 
 	if err != nil {
@@ -303,10 +292,6 @@ func (l *Log) sync(after func()) error {
 	defer l.mu.Unlock()
 	l.syncs.running = false
 	f.synced = size
-	if needed {
-		l.syncs.tookUs = us
-		l.groups.ended(groups)
-	}
 	l.syncs.lastMs = l.ticked
 	if written > l.synced.Load() {
 		l.synced.Store(written)
@@ -352,8 +337,8 @@ func (l *Log) Tick(nowMs int64) {
 	}
 	if l.health.failed != nil && nowMs-l.health.tried >= everyMs {
 		l.health.tried, l.health.retry = nowMs, true
-		l.writer.rouse()
 	}
+	l.rouse()
 	if l.o.Policy() == No || l.written <= l.synced.Load() || nowMs-l.syncs.lastMs < everyMs {
 		return
 	}
