@@ -162,18 +162,7 @@ func (l *loop) close() {
 func (l *loop) run() {
 	defer l.server.loops.running.Done()
 	for {
-		for l.next < len(l.round) {
-			if l.next == l.read {
-				l.readGroup()
-			}
-			c := l.round[l.next]
-			l.next++
-			c.seat.queued = false
-			if !l.serve(c) {
-				return
-			}
-		}
-		if !l.answer() {
+		if !l.serveRound() || !l.answer() {
 			return
 		}
 		if !l.begin() {
@@ -181,6 +170,23 @@ func (l *loop) run() {
 			return
 		}
 	}
+}
+
+// serveRound runs what has arrived for the connections of the round. It returns false if the caller was robbed
+// of the loop.
+func (l *loop) serveRound() bool {
+	for l.next < len(l.round) {
+		if l.next == l.read {
+			l.readGroup()
+		}
+		c := l.round[l.next]
+		l.next++
+		c.seat.queued = false
+		if !l.serve(c) {
+			return false
+		}
+	}
+	return true
 }
 
 // begin waits, and finds the connections of the next round. It returns false if the loop has ended.
