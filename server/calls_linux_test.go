@@ -89,6 +89,7 @@ func TestSystemCallsOfRound(t *testing.T) {
 		require.True(t, l.serveRound())
 		require.True(t, l.answer())
 		took = calls
+		require.Empty(t, l.more, "nothing is left to look at")
 		answer := make([]byte, 4<<10)
 		for _, end := range ends {
 			n, err := end.Read(answer)
