@@ -20,15 +20,15 @@ func (a *arrivals) runEarlierFirst(shards store.ShardSet, cmd *commands.Command,
 	s := a.session
 	watched := s.engine.store.Watched() && (cmd.Flags&commands.Write != 0 || cmd.Locks != nil ||
 		len(s.tx.queued) > 0)
-	if !watched && !cmd.Is(publishes) || s.peer.Orderer == nil {
+	publishing := cmd.Is(publishes) || len(s.tx.queued) > 0
+	if !watched && !publishing || s.peer.Orderer == nil {
 		return
 	}
 	if watched {
 		a.findWatchers(shards, cmd, args)
-	} else {
-		s.engine.broker.Receivers(args[1], func(o any) {
-			s.work.affected = append(s.work.affected, o.(*Session))
-		})
+	}
+	if publishing {
+		a.findReceivers(cmd, args)
 	}
 	for _, o := range s.work.affected {
 		if !a.letRun(o) {
@@ -49,6 +49,19 @@ func (a *arrivals) letRun(o *Session) bool {
 	began := s.engine.clock.MonotonicUs()
 	defer waiting{s, began}.ends()
 	return s.peer.Orderer.AwaitEarlier(o.peer.Orderer)
+}
+
+// findReceivers appends to affected the sessions that receive what the command under way publishes, or a
+// command of its queue.
+func (a *arrivals) findReceivers(cmd *commands.Command, args [][]byte) {
+	s := a.session
+	found := func(o any) { s.work.affected = append(s.work.affected, o.(*Session)) }
+	s.tx.anyRuns(cmd, args, func(cmd *commands.Command, args [][]byte) bool {
+		if cmd.Is(publishes) {
+			s.engine.broker.Receivers(args[1], found)
+		}
+		return false
+	})
 }
 
 // findWatchers appends to affected the sessions that watch a key which the command

@@ -87,6 +87,14 @@ func TestEarlierCommandsRunFirst(t *testing.T) {
 			send(b, publish+" c m")
 			require.Equal(t, ":0", b.reply(t))
 			require.Contains(t, a.reply(t), "unsubscribe")
+
+			a.call(t, how, "c")
+			b.call(t, "MULTI")
+			b.call(t, publish, "c", "m")
+			send(a, prefix+"UNSUBSCRIBE c")
+			send(b, "EXEC")
+			require.Equal(t, "*1\r\n:0", b.reply(t))
+			require.Contains(t, a.reply(t), "unsubscribe")
 		}
 	}
 	for range rounds { // commands of a killed client
