@@ -355,6 +355,7 @@ func (p *casePlayer) newClient(name string) *caseClient {
 type caseClient struct {
 	*engine.Session
 	out    []byte // what was sent to the client and not read
+	in     bufio.Reader
 	woken  chan struct{}
 	waits  bool // for replies that come later
 	closed bool
@@ -400,7 +401,8 @@ func (c *caseClient) Reply() ([]byte, error) {
 		}
 		<-c.woken
 	}
-	reply, err := scenario.ReadReply(bufio.NewReader(bytes.NewReader(c.out)), nil)
+	c.in.Reset(bytes.NewReader(c.out))
+	reply, err := scenario.ReadReply(&c.in, nil)
 	c.out = c.out[len(reply):]
 	return reply, err
 }

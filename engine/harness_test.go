@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -71,14 +72,8 @@ func newSession(t testing.TB, e *engine.Engine) *engine.Session {
 	return s
 }
 
-// args splits a command line at spaces.
-func args(line string) [][]byte {
-	var out [][]byte
-	for _, word := range strings.Fields(line) {
-		out = append(out, []byte(word))
-	}
-	return out
-}
+// args splits a command line at spaces. The words are in one buffer, as the server has them.
+func args(line string) [][]byte { return bytes.Fields([]byte(line)) }
 
 // do runs a command line and shows the reply as redis-cli would, in one line.
 func do(s *engine.Session, line string) string { return show(s.Do(args(line))) }

@@ -50,10 +50,8 @@ func TestMemoryUsageAddsUp(t *testing.T) {
 			s := newSession(t, e)
 			keys := map[string]bool{}
 			for i := range 200 + random.IntN(200) {
-				name := "key:" + strconv.Itoa(i)
-				for _, call := range memoryKinds[kind](i) {
-					words := strings.Fields(strings.ReplaceAll(call, "{k}", name))
-					require.NotContains(t, do(s, strings.Join(words, " ")), "ERR")
+				for _, call := range memoryKind(memoryKinds[kind], i) {
+					require.NotContains(t, show(s.Do(call)), "ERR")
 				}
 			}
 			for _, name := range s.Do(args("KEYS *")).Elems() {

@@ -18,7 +18,7 @@ func TestUsedMemoryOfTop(t *testing.T) {
 	s := newSession(t, e)
 	name := strings.Repeat("n", 200)
 	decide := func() {
-		for i := range 20_000 {
+		for i := range 8_000 {
 			do(s, fmt.Sprintf("RL.ALLOW %s:%d 1 1s", name, i))
 			do(s, fmt.Sprintf("RL.ALLOW %s:%d 1 1s", name, i))
 			h.pass(1)
