@@ -33,8 +33,7 @@ type attack struct {
 
 // run runs the attack with an algorithm of RL.ALLOW.
 func (a *attack) run(t *testing.T, algo string) {
-	e, h := newEngine(t, "--maxmemory-policy", a.policy)
-	s := newSession(t, e)
+	e, h, s := newServer(t, "--maxmemory-policy", a.policy)
 	call := args("RL.ALLOW 1h ALGO " + algo)
 	allow := func(key string, limit int) bool {
 		arguments := append(call[:1:1], []byte(key), []byte(strconv.Itoa(limit)))
@@ -128,8 +127,7 @@ func TestAttackerIsNotForgotten(t *testing.T) {
 // TestKeysThatNoCommandDecided checks the order in which limiter-aware evicts the keys of
 // limiters made of other commands: the lowest counts go first.
 func TestKeysThatNoCommandDecided(t *testing.T) {
-	e, _ := newEngine(t, "--maxmemory-policy", "limiter-aware")
-	s := newSession(t, e)
+	e, _, s := newServer(t, "--maxmemory-policy", "limiter-aware")
 	for i := range 50 {
 		do(s, fmt.Sprintf("ZADD big %d %d", i, i))
 		do(s, "INCR counter")
@@ -150,8 +148,7 @@ func TestKeysThatNoCommandDecided(t *testing.T) {
 // TestFullBurstIsFull checks that a key of GCRA without burst left is kept as full, however high its
 // limit is.
 func TestFullBurstIsFull(t *testing.T) {
-	e, _ := newEngine(t, "--maxmemory-policy", "limiter-aware")
-	s := newSession(t, e)
+	e, _, s := newServer(t, "--maxmemory-policy", "limiter-aware")
 	victims := func() (admitted int) {
 		for i := range 100 {
 			if strings.HasPrefix(do(s, fmt.Sprintf("RL.ALLOW victim:%d 100 1h ALGO GCRA 1", i)), "[1 ") {

@@ -72,6 +72,13 @@ func newSession(t testing.TB, e *engine.Engine) *engine.Session {
 	return s
 }
 
+// newServer returns an engine as newEngine does, and a session.
+func newServer(t testing.TB, directives ...string) (*engine.Engine, *hands, *engine.Session) {
+	t.Helper()
+	e, h := newEngine(t, directives...)
+	return e, h, newSession(t, e)
+}
+
 // args splits a command line at spaces. The words are in one buffer, as the server has them.
 func args(line string) [][]byte { return bytes.Fields([]byte(line)) }
 

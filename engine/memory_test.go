@@ -145,8 +145,7 @@ func TestMemoryIsRightAfterAnything(t *testing.T) {
 	race.OneGoroutine(t)
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 28))
-		e, h := newEngine(t, "--set-max-intset-entries", "10")
-		s := newSession(t, e)
+		e, h, s := newServer(t, "--set-max-intset-entries", "10")
 		for step := range 4000 {
 			line := randomCall(r)
 			do(s, line)
@@ -200,8 +199,7 @@ func randomCall(r *rand.Rand) string {
 
 // TestMemoryComparisonFails checks that an uncounted change of a value is found.
 func TestMemoryComparisonFails(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	do(s, "APPEND k abc")
 	e.EditUnseen("k", func(n *store.Node) { store.StringOf(n).Append(make([]byte, 1000)) })
 	counted, found := e.CountedMemory()

@@ -97,12 +97,8 @@ func TestMessagesKeepOneOrderForAll(t *testing.T) {
 						s.Do(args(line))
 					}
 				case 2:
-					s.Do([][]byte{
-						[]byte("EVAL"),
-						[]byte("redis.call('publish','b',ARGV[1]) redis.call('incr','n') return " +
-							"redis.call('publish','a',ARGV[1]..'v')"),
-						[]byte("0"), []byte(body),
-					})
+					doWords(s, "EVAL", "redis.call('publish','b',ARGV[1]) redis.call('incr','n') return "+
+						"redis.call('publish','a',ARGV[1]..'v')", "0", body)
 				}
 			}
 		})
@@ -210,8 +206,7 @@ func TestRepliesStandAmongMessages(t *testing.T) {
 }
 
 func TestSubscriptionsEndWithTheSession(t *testing.T) {
-	e, _ := newEngine(t)
-	asker := newSession(t, e)
+	e, _, asker := newServer(t)
 	counts := func() string {
 		return strings.Join([]string{
 			do(asker, "PUBSUB CHANNELS"), do(asker, "PUBSUB NUMPAT"), do(asker, "PUBSUB SHARDCHANNELS"),
@@ -272,8 +267,7 @@ func TestMailboxIsBounded(t *testing.T) {
 }
 
 func TestDeliverWithoutSubscription(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	_, _, s := newServer(t)
 	require.False(t, s.Ready())
 	b, lost := s.Deliver([]byte("kept"))
 	require.Equal(t, "kept", string(b))
