@@ -366,16 +366,14 @@ func (p *casePlayer) newClient(name string) *caseClient {
 
 // A caseClient is a session as a client of scenarios.
 type caseClient struct {
-	*engine.Session
+	*client
 	out    []byte // what was sent to the client and not read
 	in     bufio.Reader
-	woken  chan struct{}
 	waits  bool // for replies that come later
 	closed bool
 }
 
 func newCaseClient(e *engine.Engine, name string) *caseClient {
-	woken := make(chan struct{}, 1)
 	peer := engine.Peer{Addr: "127.0.0.1:1", LocalAddr: "127.0.0.1:6379", Local: true, Kill: func() {}}
 	switch number, visits := strings.CutPrefix(name, "v"); {
 	case name == "remote":
@@ -390,13 +388,7 @@ func newCaseClient(e *engine.Engine, name string) *caseClient {
 			peer.LocalAddr = "127.0.0.1:6380"
 		}
 	}
-	peer.Wake = func() {
-		select {
-		case woken <- struct{}{}:
-		default:
-		}
-	}
-	return &caseClient{Session: e.NewSession(peer), woken: woken}
+	return &caseClient{client: newClient(e, peer)}
 }
 
 func (c *caseClient) Send(args [][]byte) error {

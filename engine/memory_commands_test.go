@@ -172,7 +172,7 @@ func TestMemoryPurge(t *testing.T) {
 			<-release
 		},
 	})
-	first, second := newWaiting(e), newSession(t, e)
+	first, second := newClient(e, engine.Peer{}), newSession(t, e)
 	defer first.Close()
 	require.Equal(t, "(nothing)", do(first.Session, "MEMORY PURGE"))
 	require.NotNil(t, first.Blocked())
@@ -209,12 +209,12 @@ func TestMemoryPurgeOutlivesItsClient(t *testing.T) {
 		entered <- struct{}{}
 		<-release
 	}})
-	gone, next := newWaiting(e), newWaiting(e)
+	gone, next := newClient(e, engine.Peer{}), newClient(e, engine.Peer{})
 	defer next.Close()
 	require.Equal(t, "(nothing)", do(gone.Session, "MEMORY PURGE"))
 	<-entered
 	gone.Close()
-	require.Equal(t, "OK", next.ask("MEMORY PURGE"), "the first is still under way")
+	require.Equal(t, "OK", next.do("MEMORY PURGE"), "the first is still under way")
 	release <- struct{}{}
 	done := make(chan string)
 	go func() {

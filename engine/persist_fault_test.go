@@ -61,7 +61,7 @@ func TestMessagesWaitForTheirCommand(t *testing.T) {
 	listener.Deliver(nil)
 	heard := make(chan string, 1)
 	go func() {
-		<-listener.woke
+		<-listener.woken
 		b, _ := listener.Deliver(nil)
 		_ = listener.WaitDurable()
 		heard <- string(b) + string(d.Bytes("appendonlydir/appendonly.aof.1.incr.aof"))

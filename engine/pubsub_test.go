@@ -16,20 +16,13 @@ import (
 // listener is a session that is woken, as a connection is, and drains its mailbox in its
 // own goroutine.
 type listener struct {
-	*engine.Session
-	woken chan struct{}
+	*client
 	heard strings.Builder
 }
 
 func newListener(t testing.TB, e *engine.Engine) *listener {
 	t.Helper()
-	l := &listener{woken: make(chan struct{}, 1)}
-	l.Session = e.NewSession(engine.Peer{Wake: func() {
-		select {
-		case l.woken <- struct{}{}:
-		default:
-		}
-	}})
+	l := &listener{client: newClient(e, engine.Peer{})}
 	t.Cleanup(l.Close)
 	return l
 }
