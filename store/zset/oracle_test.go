@@ -1,7 +1,6 @@
 package zset
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
