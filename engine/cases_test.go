@@ -58,8 +58,8 @@ import (
 func TestCases(t *testing.T) {
 	race.OneGoroutine(t)
 	files, err := scenario.Glob("testdata/cases/*.cases",
-		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups", "held", "most", "step", "disk", "stop",
-		"start", "open", "load", "put", "fault", "files", "until", "durable",
+		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups", "held", "most", "step", "disk",
+		"stop", "start", "open", "load", "put", "fault", "files", "until", "durable",
 		"await", "counted", "said", "run", "ran",
 		"ending", "prepare", "insist", "signal")
 	require.NoError(t, err)

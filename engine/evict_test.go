@@ -152,10 +152,10 @@ func TestRoundsOfFillAndExpire(t *testing.T) {
 	e, h := newEngine(t, "--maxmemory-policy", "limiter-aware",
 		"--rl-top", "no") // its counts outlive keys: TestUsedMemoryOfTop
 	s := newSession(t, e)
-	limit := bound(t, e, s, 1<<20)
+	limit := bound(t, e, s, 2<<20)
 	var first int64
 	for round := range 10 {
-		for i := range 12_000 {
+		for i := range 30_000 {
 			reply := s.Do(args(fmt.Sprintf("RL.ALLOW r%d:%d 10 1m", round, i)))
 			if reply.IsError() {
 				t.Fatal(show(reply))
