@@ -13,6 +13,20 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
+// replyText is the text of random replies, no two parts of which are equal.
+var replyText = func() string {
+	b := make([]byte, 0, 3*resp.BlockSize)
+	for i := 0; len(b) < 3*resp.BlockSize; i++ {
+		b = strconv.AppendInt(append(b, ' '), int64(i), 36)
+	}
+	return string(b)
+}()
+
+// randomText returns a part of replyText, with less than n bytes.
+func randomText(rnd *rand.Rand, n int) string {
+	return replyText[rnd.IntN(resp.BlockSize):][:rnd.IntN(n)]
+}
+
 // randomReply returns a reply of any shape, with at most left values, made by Builders or by none.
 func randomReply(c *Ctx, rnd *rand.Rand, left *int, build bool) resp.Value {
 	*left--
@@ -28,11 +42,15 @@ func randomReply(c *Ctx, rnd *rand.Rand, left *int, build bool) resp.Value {
 	case kind == 2:
 		return resp.Double(rnd.Float64())
 	case kind == 3:
-		return c.Copy([]byte(strings.Repeat("c", rnd.IntN(2*resp.BlockSize))))
+		most := 2 * resp.LongText
+		if rnd.IntN(4) == 0 {
+			most = 2 * resp.BlockSize
+		}
+		return c.Copy([]byte(randomText(rnd, most)))
 	case kind == 4:
-		return resp.Bulk(strings.Repeat("b", rnd.IntN(2*resp.LongText)))
+		return resp.Bulk(randomText(rnd, 2*resp.LongText))
 	case kind == 5:
-		return resp.Verbatim(strings.Repeat("v", rnd.IntN(2*resp.LongText)))
+		return resp.Verbatim(randomText(rnd, 2*resp.LongText))
 	case kind > 5 && kind < 9 && *left > 0:
 		n := rnd.IntN(8)
 		if rnd.IntN(4) == 0 {
@@ -58,31 +76,33 @@ func randomReply(c *Ctx, rnd *rand.Rand, left *int, build bool) resp.Value {
 // A Builder's reply is the one that the same values make without it, however it is nested and whatever its
 // parts are.
 func TestBuilderEncodesTheSame(t *testing.T) {
+	var got [2][]byte
 	for _, proto := range []int{resp.RESP2, resp.RESP3} {
 		for seed := range uint64(30) {
-			var got [2][]byte
 			for i, encodes := range []bool{false, true} {
 				rnd := rand.New(rand.NewPCG(seed, 1))
 				c := &Ctx{Proto: proto, Out: Output{Encodes: encodes}}
 				left := 1000
 				v := randomReply(c, rnd, &left, true)
-				got[i] = resp.Append(nil, &v, proto)
+				got[i] = resp.Append(got[i][:0], &v, proto)
 			}
 			require.Len(t, got[1], len(got[0]), "seed %d", seed)
-			require.True(t, string(got[0]) == string(got[1]), "seed %d", seed)
+			require.True(t, bytes.Equal(got[0], got[1]), "seed %d", seed)
 		}
 	}
 }
 
 // Values that no Builder made are encoded by Encode as Append does.
 func TestEncodeIsAppend(t *testing.T) {
+	var want, got []byte
 	for seed := range uint64(30) {
 		c := &Ctx{Proto: resp.RESP3, Out: Output{Encodes: true}}
 		left := 1000
 		v := randomReply(&Ctx{}, rand.New(rand.NewPCG(seed, 2)), &left, false)
-		want := resp.Append(nil, &v, c.Proto)
+		want = resp.Append(want[:0], &v, c.Proto)
 		reply := c.Encode(v)
-		require.True(t, string(want) == string(resp.Append(nil, &reply, c.Proto)), "seed %d", seed)
+		got = resp.Append(got[:0], &reply, c.Proto)
+		require.True(t, bytes.Equal(want, got), "seed %d", seed)
 	}
 }
 

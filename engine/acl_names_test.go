@@ -13,8 +13,7 @@ import (
 // that only Redis has.
 func TestRulesNameEachCommandOnce(t *testing.T) {
 	race.OneGoroutine(t)
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	for _, c := range e.Table().All() {
 		require.Equal(t, "OK", do(s, "ACL SETUSER u reset +@slow +@fast -"+c.FullName()))
 		list := do(s, "ACL LIST")
@@ -28,8 +27,7 @@ func TestRulesNameEachCommandOnce(t *testing.T) {
 
 // TestRulesNameEachCommand: a rule with a command's name allows it.
 func TestRulesNameEachCommand(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	for _, c := range e.Table().All() {
 		require.Equal(t, "OK", do(s, "ACL SETUSER u reset +"+c.FullName()))
 		reply := do(s, "ACL DRYRUN u "+strings.ReplaceAll(c.FullName(), "|", " "))

@@ -143,8 +143,7 @@ func TestHotCommandsDoNotAllocate(t *testing.T) {
 // TestTransactionsDoNotAllocate runs the documents' flow from MULTI to the encoded reply
 // of EXEC, on a window that slides.
 func TestTransactionsDoNotAllocate(t *testing.T) {
-	e, clock := newEngine(t)
-	s := newSession(t, e)
+	_, clock, s := newServer(t)
 	nowMs := int64(1_700_000_000_000)
 	instant, cut := make([]byte, 0, 13), make([]byte, 0, 13)
 	flow := [][][]byte{
@@ -175,8 +174,7 @@ func TestTransactionsDoNotAllocate(t *testing.T) {
 // A transaction leaves no state for the next one, and releases the memory of a large
 // queue.
 func TestTransactionsFollowEachOther(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	_, _, s := newServer(t)
 	for i := range 20 {
 		large := strings.Repeat(strconv.Itoa(i), 1+i%3*20_000)
 		require.Equal(t, "OK", do(s, "MULTI"))
@@ -220,8 +218,7 @@ func TestScriptsDoNotAllocate(t *testing.T) {
 	}
 	source, err := os.ReadFile("../docs/sliding-window.lua")
 	require.NoError(t, err)
-	e, clock := newEngine(t)
-	s := newSession(t, e)
+	_, clock, s := newServer(t)
 	sha := doWords(s, "SCRIPT", "LOAD", string(source))
 	now := int64(startNowMs)
 	line := args("EVALSHA " + sha + " 1 k " + strconv.FormatInt(now, 10) + " 60000 3")

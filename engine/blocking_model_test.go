@@ -200,28 +200,3 @@ func TestPopsOfSeveralKeysFollowTheModel(t *testing.T) {
 	}
 	require.NotEmpty(t, popRound(t, 1, true), "a model that serves in another order is told apart")
 }
-
-// BZMPOP takes up to COUNT elements and leaves the rest to the next in line.
-func TestBlockedSortedSetPops(t *testing.T) {
-	e, _ := newEngine(t)
-	a, b, c, other := newSession(t, e), newSession(t, e), newSession(t, e), newSession(t, e)
-	do(a, "BZMPOP 0 2 x z MAX COUNT 2")
-	do(b, "BZPOPMIN z 0")
-	do(c, "BZMPOP 3 1 z MIN COUNT 99")
-	require.EqualValues(t, 3000, c.Blocked().TimeoutMs())
-	do(other, "ZADD z 1 a 2 b 3 c")
-	require.Equal(t, "[z [[c 3] [b 2]]]", show(a.Resume()))
-	require.Equal(t, "[z a 1]", show(b.Resume()))
-	require.False(t, c.Ready())
-	do(other, "RPUSH z a list")
-	require.False(t, c.Ready(), "another type is left alone")
-	do(other, "DEL z")
-	do(other, "ZADD z 5 e 6 f")
-	require.Equal(t, "[z [[e 5] [f 6]]]", show(c.Resume()))
-	require.Equal(t, "0", do(other, "EXISTS z"))
-
-	do(c, "BZMPOP 0.0001 1 z MIN")
-	require.EqualValues(t, 1, c.Blocked().TimeoutMs(), "no fraction is for ever")
-	c.Blocked().TimeOut()
-	require.Equal(t, "(nil)", show(c.Resume()))
-}

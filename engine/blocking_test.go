@@ -13,35 +13,6 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-// waitingSession is a session with the waiting part of a connection.
-type waitingSession struct {
-	*engine.Session
-	woken chan struct{}
-}
-
-func newWaiting(e *engine.Engine) *waitingSession {
-	w := &waitingSession{woken: make(chan struct{}, 1)}
-	w.Session = e.NewSession(engine.Peer{Wake: func() {
-		select {
-		case w.woken <- struct{}{}:
-		default:
-		}
-	}})
-	return w
-}
-
-// ask runs a command and blocks until it has its reply.
-func (w *waitingSession) ask(line string) string {
-	reply := do(w.Session, line)
-	if w.Blocked() == nil {
-		return reply
-	}
-	for !w.Ready() {
-		<-w.woken
-	}
-	return show(w.Resume())
-}
-
 func TestBlockedSessionsAreServedInOrder(t *testing.T) {
 	e, _ := newEngine(t)
 	const n = 300
@@ -104,11 +75,11 @@ func TestBlockingMovesMeet(t *testing.T) {
 	e, _ := newEngine(t)
 	var moving, pushing sync.WaitGroup
 	for i := range ring {
-		w := newWaiting(e)
+		w := newClient(e, engine.Peer{})
 		moving.Go(func() {
 			defer w.Close()
 			for {
-				got := w.ask(fmt.Sprintf("BLMOVE key%d key%d LEFT RIGHT 0", i, i+1))
+				got := w.do(fmt.Sprintf("BLMOVE key%d key%d LEFT RIGHT 0", i, i+1))
 				if got == "stop" {
 					return
 				}
@@ -116,7 +87,7 @@ func TestBlockingMovesMeet(t *testing.T) {
 		})
 	}
 	for p := range pushers {
-		s := newWaiting(e)
+		s := newClient(e, engine.Peer{})
 		pushing.Go(func() {
 			defer s.Close()
 			r := rand.New(rand.NewPCG(uint64(p), 7))
@@ -124,29 +95,29 @@ func TestBlockingMovesMeet(t *testing.T) {
 				at := r.IntN(ring)
 				switch i % 3 {
 				case 0:
-					s.ask(fmt.Sprintf("RPUSH key%d x", at))
+					s.do(fmt.Sprintf("RPUSH key%d x", at))
 				case 1:
-					s.ask("MULTI")
-					s.ask(fmt.Sprintf("RPUSH key%d x", at))
-					s.ask(fmt.Sprintf("INCR n%d", at))
-					s.ask("EXEC")
+					s.do("MULTI")
+					s.do(fmt.Sprintf("RPUSH key%d x", at))
+					s.do(fmt.Sprintf("INCR n%d", at))
+					s.do("EXEC")
 				default:
-					s.ask(fmt.Sprintf("EVAL return(redis.call('RPUSH','key%d','x')) 0", at))
+					s.do(fmt.Sprintf("EVAL return(redis.call('RPUSH','key%d','x')) 0", at))
 				}
 			}
 		})
 	}
 	pushing.Wait()
-	b := newWaiting(e)
+	b := newClient(e, engine.Peer{})
 	defer b.Close()
 	last := fmt.Sprintf("key%d", ring)
-	for b.ask("LLEN "+last) != fmt.Sprint(pushers*pushes) {
+	for b.do("LLEN "+last) != fmt.Sprint(pushers*pushes) {
 		runtime.Gosched() // who was served once moves the rest when it is back
 	}
-	b.ask("RPUSH key0 stop") // goes through all of them
+	b.do("RPUSH key0 stop") // goes through all of them
 	moving.Wait()
-	require.Equal(t, "stop", b.ask("LINDEX "+last+" -1"))
-	require.Contains(t, b.ask("INFO clients"), "blocked_clients:0\r\n")
+	require.Equal(t, "stop", b.do("LINDEX "+last+" -1"))
+	require.Contains(t, b.do("INFO clients"), "blocked_clients:0\r\n")
 }
 
 // No element is lost or delivered twice while waits are served, time out, or are ended by
@@ -159,7 +130,7 @@ func TestBlockingRaces(t *testing.T) {
 	for i := range takers {
 		taking.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(i), 9))
-			w := newWaiting(e)
+			w := newClient(e, engine.Peer{})
 			defer func() { w.Close() }()
 			for {
 				line := []string{"BLPOP k j stop 0", "BRPOP j k stop 0", "BLPOP stop j k 0"}[r.IntN(3)]
@@ -191,7 +162,7 @@ func TestBlockingRaces(t *testing.T) {
 				}
 				if r.IntN(20) == 0 {
 					w.Close()
-					w = newWaiting(e)
+					w = newClient(e, engine.Peer{})
 				}
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strconv"
@@ -32,6 +33,7 @@ import (
 //	@left        the ids of the clients that nobody has killed
 //	@logged      what the log got, @groups in how many groups
 //	@timeout B   what connection B waits for has not come in time
+//	@most B      the milliseconds for which connection B waits at most
 //	@held B      connection B waits, and its turn has not come
 //	@step US     from now on each reading of the clock moves it by US microseconds
 //	@disk        the engine has a directory, in memory
@@ -56,8 +58,8 @@ import (
 func TestCases(t *testing.T) {
 	race.OneGoroutine(t)
 	files, err := scenario.Glob("testdata/cases/*.cases",
-		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups", "held", "step", "disk", "stop",
-		"start", "open", "load", "put", "fault", "files", "until", "durable",
+		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups", "held", "most", "step", "disk",
+		"stop", "start", "open", "load", "put", "fault", "files", "until", "durable",
 		"await", "counted", "said", "run", "ran",
 		"ending", "prepare", "insist", "signal")
 	require.NoError(t, err)
@@ -284,6 +286,14 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 			}
 			return nil, nil
 		},
+		"most": func(name string) ([]byte, error) {
+			c := p.client(name)
+			c.Unread() // its turn may have come to wait for something else
+			if c.Blocked() == nil {
+				return nil, fmt.Errorf("%q does not wait", name)
+			}
+			return fmt.Appendf(nil, ":%d\r\n", c.Blocked().TimeoutMs()), nil
+		},
 		"timeout": func(name string) ([]byte, error) {
 			c := p.clients[name]
 			if c == nil || c.Blocked() == nil {
@@ -298,7 +308,10 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 
 // start makes the engine, over the disk if there is one.
 func (p *casePlayer) start(t *testing.T, directives []string) error {
-	o := engine.Options{Log: logging.Func(p.say)}
+	o := engine.Options{
+		Log:  logging.Func(p.say),
+		Dial: func(string, <-chan struct{}) (io.ReadWriteCloser, error) { return nil, io.EOF },
+	}
 	if p.disk != nil {
 		o.Disk = p.disk.FS()
 	}
@@ -353,15 +366,14 @@ func (p *casePlayer) newClient(name string) *caseClient {
 
 // A caseClient is a session as a client of scenarios.
 type caseClient struct {
-	*engine.Session
+	*client
 	out    []byte // what was sent to the client and not read
-	woken  chan struct{}
+	in     bufio.Reader
 	waits  bool // for replies that come later
 	closed bool
 }
 
 func newCaseClient(e *engine.Engine, name string) *caseClient {
-	woken := make(chan struct{}, 1)
 	peer := engine.Peer{Addr: "127.0.0.1:1", LocalAddr: "127.0.0.1:6379", Local: true, Kill: func() {}}
 	switch number, visits := strings.CutPrefix(name, "v"); {
 	case name == "remote":
@@ -376,13 +388,7 @@ func newCaseClient(e *engine.Engine, name string) *caseClient {
 			peer.LocalAddr = "127.0.0.1:6380"
 		}
 	}
-	peer.Wake = func() {
-		select {
-		case woken <- struct{}{}:
-		default:
-		}
-	}
-	return &caseClient{Session: e.NewSession(peer), woken: woken}
+	return &caseClient{client: newClient(e, peer)}
 }
 
 func (c *caseClient) Send(args [][]byte) error {
@@ -400,7 +406,8 @@ func (c *caseClient) Reply() ([]byte, error) {
 		}
 		<-c.woken
 	}
-	reply, err := scenario.ReadReply(bufio.NewReader(bytes.NewReader(c.out)), nil)
+	c.in.Reset(bytes.NewReader(c.out))
+	reply, err := scenario.ReadReply(&c.in, nil)
 	c.out = c.out[len(reply):]
 	return reply, err
 }

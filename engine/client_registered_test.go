@@ -49,7 +49,7 @@ func TestRegistrationsTakeTheHeap(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the heap is compared, and the race detector adds to it")
 	}
-	const names = 20_000
+	const names = 5_000
 	for name, r := range registrations {
 		for _, size := range []int{10, 300} {
 			t.Run(fmt.Sprintf("%s of %d bytes", name, size), func(t *testing.T) {

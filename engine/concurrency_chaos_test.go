@@ -122,8 +122,7 @@ func TestChaosDoesNotBreak(t *testing.T) {
 func TestSwapsLoseNothing(t *testing.T) {
 	const keys = 40
 	rnd := seeded()
-	e, _ := newEngine(t)
-	first := newSession(t, e)
+	e, _, first := newServer(t)
 	for i := range keys {
 		do(first, fmt.Sprintf("SET key:%d 0", i))
 	}

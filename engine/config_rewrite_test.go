@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,11 +38,7 @@ func newConfigured(t *testing.T, text string) (e *Engine, s *Session, path strin
 }
 
 func doLine(s *Session, line string) string {
-	var args [][]byte
-	for _, word := range strings.Fields(line) {
-		args = append(args, []byte(word))
-	}
-	reply := s.Do(args)
+	reply := s.Do(fields(line))
 	if reply.Kind() == resp.KindError || reply.Kind() == resp.KindStatus {
 		return reply.Str()
 	}
@@ -143,6 +140,7 @@ func TestLongUsersAreNotWritten(t *testing.T) {
 	race.OneGoroutine(t)
 	acl := filepath.Join(t.TempDir(), "users.acl")
 	require.NoError(t, os.WriteFile(acl, nil, 0o600))
+	pattern := []byte("~" + strings.Repeat("x", 4<<20-1))
 	for _, c := range []struct {
 		text, write, want string
 		bytes             int
@@ -157,7 +155,10 @@ func TestLongUsersAreNotWritten(t *testing.T) {
 		},
 	} {
 		_, s, path := newConfigured(t, c.text)
-		require.Equal(t, "OK", doLine(s, "ACL SETUSER u ~"+strings.Repeat("x", c.bytes)))
+		for i := range c.bytes / len(pattern) {
+			user := fields("ACL SETUSER u" + strconv.Itoa(i))
+			require.Equal(t, "OK", s.Do(append(user, pattern)).Str())
+		}
 		require.Equal(t, c.want, doLine(s, c.write))
 		require.Equal(t, c.text, read(t, path))
 		require.Empty(t, read(t, acl))

@@ -153,8 +153,7 @@ func TestDoctorWhileSwitched(t *testing.T) {
 // that with it the commands of limiters do not allocate.
 func TestDoctorOffCostsNothing(t *testing.T) {
 	for _, on := range []string{"no", "yes"} {
-		e, _ := newEngine(t, "--rl-doctor", on)
-		s := newSession(t, e)
+		_, _, s := newServer(t, "--rl-doctor", on)
 		lines := [][][]byte{
 			args("ZREMRANGEBYSCORE k 0 1699999940000"), args("ZCARD k"),
 			args("ZADD k 1700000000000 1700000000000"), args("INCR n"), args("EXPIRE n 60"),

@@ -95,8 +95,7 @@ func doctorFindings(e *engine.Engine) (out []string) {
 
 // TestDoctorTotals: RL.DOCTOR RESET keeps totals, CONFIG RESETSTAT does not.
 func TestDoctorTotals(t *testing.T) {
-	e, _ := newEngine(t, "--rl-doctor", "yes")
-	s := newSession(t, e)
+	e, _, s := newServer(t, "--rl-doctor", "yes")
 	total := func() int64 {
 		for _, f := range e.Facts().Doctor.Totals() {
 			if f.Problem == "merged-hits" {

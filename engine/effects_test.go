@@ -65,8 +65,7 @@ func TestAPanicLeavesWhatWasDone(t *testing.T) {
 
 // TestRecordingBeginsAndEnds starts and stops recording while commands run.
 func TestRecordingBeginsAndEnds(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	do(s, "SET a 1")
 	log := &logBuffer{}
 	e.Record(log)

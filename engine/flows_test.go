@@ -264,8 +264,7 @@ func spellOut(runs string) string {
 }
 
 func engineClient(t *testing.T) (*flowClient, *engine.Engine) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	return &flowClient{do: func(words ...string) string { return doWords(s, words...) }}, e
 }
 

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -71,17 +72,48 @@ func newSession(t testing.TB, e *engine.Engine) *engine.Session {
 	return s
 }
 
-// args splits a command line at spaces.
-func args(line string) [][]byte {
-	var out [][]byte
-	for _, word := range strings.Fields(line) {
-		out = append(out, []byte(word))
-	}
-	return out
+// newServer returns an engine as newEngine does, and a session.
+func newServer(t testing.TB, directives ...string) (*engine.Engine, *hands, *engine.Session) {
+	t.Helper()
+	e, h := newEngine(t, directives...)
+	return e, h, newSession(t, e)
 }
+
+// args splits a command line at spaces. The words are in one buffer, as the server has them.
+func args(line string) [][]byte { return bytes.Fields([]byte(line)) }
 
 // do runs a command line and shows the reply as redis-cli would, in one line.
 func do(s *engine.Session, line string) string { return show(s.Do(args(line))) }
+
+// A client is a session that can wait, as one of a connection can.
+type client struct {
+	*engine.Session
+	woken chan struct{} // its peer's Wake has been called
+}
+
+func newClient(e *engine.Engine, peer engine.Peer) *client {
+	c := &client{woken: make(chan struct{}, 1)}
+	peer.Wake = func() {
+		select {
+		case c.woken <- struct{}{}:
+		default:
+		}
+	}
+	c.Session = e.NewSession(peer)
+	return c
+}
+
+// do is do for a command that may wait.
+func (c *client) do(line string) string {
+	reply := c.Do(args(line))
+	if c.Blocked() == nil {
+		return show(reply)
+	}
+	for !c.Ready() {
+		<-c.woken
+	}
+	return show(c.Resume())
+}
 
 func show(v resp.Value) string {
 	switch v.Kind() {

@@ -41,8 +41,7 @@ func TestIdleTimesAreRedis(t *testing.T) {
 				}
 			})
 		})
-	e, h := newEngine(t)
-	s := newSession(t, e)
+	_, h, s := newServer(t)
 	got := idleTimes(t, text, func(line string) string { return show(s.Do(wordsOf(t, line))) },
 		func(ms int64) { h.pass(ms) })
 	require.Equal(t, text, got)

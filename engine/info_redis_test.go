@@ -113,8 +113,7 @@ func TestInfoHasRedisFields(t *testing.T) {
 	reasons := namesOf(info.Missing, info.Extra)
 	used := map[string]bool{"# Limiter": true}
 	for i, call := range calls {
-		e, _ := newEngine(t)
-		s := newSession(t, e)
+		_, _, s := newServer(t)
 		for _, line := range infoSetup {
 			do(s, line)
 		}
@@ -132,8 +131,7 @@ func TestInfoHasRedisFields(t *testing.T) {
 
 // TestInfoNotesAreOfFields checks that each explained field exists.
 func TestInfoNotesAreOfFields(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	_, _, s := newServer(t)
 	do(s, "SET k v")
 	fields := infoNamed(infoFields(do(s, "INFO everything")))
 	fields = append(fields, "Replication slave*") // there is none without a replica

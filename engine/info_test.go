@@ -13,8 +13,7 @@ import (
 // TestInfoNeedsNoShard checks that sections without figures of the keyspace are answered
 // while every shard is locked.
 func TestInfoNeedsNoShard(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	do(s, "SET k v")
 	e.WithShards(func() {
 		for _, section := range []string{
@@ -28,8 +27,7 @@ func TestInfoNeedsNoShard(t *testing.T) {
 
 // TestRatesAreMeans checks the mean of sixteen samples, a tenth of a second apart.
 func TestRatesAreMeans(t *testing.T) {
-	e, h := newEngine(t)
-	s := newSession(t, e)
+	e, h, s := newServer(t)
 	second := func(commands int) {
 		for range 10 {
 			h.pass(100)

@@ -10,8 +10,7 @@ import (
 // TestLolwut: pictures have the measures that are asked for, and end with the
 // version, which clients read.
 func TestLolwut(t *testing.T) {
-	e, h := newEngine(t)
-	s := newSession(t, e)
+	_, h, s := newServer(t)
 	for _, c := range []struct {
 		line        string
 		wide, lines int

@@ -46,14 +46,11 @@ func TestMemoryUsageAddsUp(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, seed))
 	for _, kind := range slices.Sorted(maps.Keys(memoryKinds)) {
 		t.Run(kind, func(t *testing.T) {
-			e, _ := newEngine(t)
-			s := newSession(t, e)
+			e, _, s := newServer(t)
 			keys := map[string]bool{}
 			for i := range 200 + random.IntN(200) {
-				name := "key:" + strconv.Itoa(i)
-				for _, call := range memoryKinds[kind](i) {
-					words := strings.Fields(strings.ReplaceAll(call, "{k}", name))
-					require.NotContains(t, do(s, strings.Join(words, " ")), "ERR")
+				for _, call := range memoryKind(memoryKinds[kind], i) {
+					require.NotContains(t, show(s.Do(call)), "ERR")
 				}
 			}
 			for _, name := range s.Do(args("KEYS *")).Elems() {
@@ -73,8 +70,7 @@ func TestMemoryUsageAddsUp(t *testing.T) {
 
 // TestMemoryUsageIsWhatTheKeyAdds compares with used_memory before and after.
 func TestMemoryUsageIsWhatTheKeyAdds(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	for i := range 2000 { // so that no table grows in between
 		do(s, fmt.Sprint("SET other:", i, " v"))
 	}
@@ -92,8 +88,7 @@ func TestMemoryUsageIsWhatTheKeyAdds(t *testing.T) {
 
 // TestMemoryStatsIsInfo compares MEMORY STATS with INFO memory.
 func TestMemoryStatsIsInfo(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	do(s, "SET k v")
 	do(s, "SET e v EX 100")
 	do(s, "EVAL return(1) 0")
@@ -128,8 +123,7 @@ func TestMemoryStatsIsInfo(t *testing.T) {
 
 // TestInterpretersInInfo: interpreters are beside used_memory, and add up as in redis-server.
 func TestInterpretersInInfo(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	_, _, s := newServer(t)
 	require.Zero(t, infoNumber(t, s, "used_memory_vm_total"))
 	used := infoNumber(t, s, "used_memory")
 	do(s, "EVAL return(1) 0")
@@ -154,8 +148,7 @@ const memoryStatsFields = "peak.allocated total.allocated startup.allocated repl
 	"rss-overhead.bytes fragmentation fragmentation.bytes"
 
 func TestMemoryStatsFields(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	_, _, s := newServer(t)
 	_, stats := memoryStats(t, s)
 	require.Zero(t, stats["keys.bytes-per-key"].Int())
 	do(s, "SELECT 3")
@@ -179,7 +172,7 @@ func TestMemoryPurge(t *testing.T) {
 			<-release
 		},
 	})
-	first, second := newWaiting(e), newSession(t, e)
+	first, second := newClient(e, engine.Peer{}), newSession(t, e)
 	defer first.Close()
 	require.Equal(t, "(nothing)", do(first.Session, "MEMORY PURGE"))
 	require.NotNil(t, first.Blocked())
@@ -216,12 +209,12 @@ func TestMemoryPurgeOutlivesItsClient(t *testing.T) {
 		entered <- struct{}{}
 		<-release
 	}})
-	gone, next := newWaiting(e), newWaiting(e)
+	gone, next := newClient(e, engine.Peer{}), newClient(e, engine.Peer{})
 	defer next.Close()
 	require.Equal(t, "(nothing)", do(gone.Session, "MEMORY PURGE"))
 	<-entered
 	gone.Close()
-	require.Equal(t, "OK", next.ask("MEMORY PURGE"), "the first is still under way")
+	require.Equal(t, "OK", next.do("MEMORY PURGE"), "the first is still under way")
 	release <- struct{}{}
 	done := make(chan string)
 	go func() {
@@ -237,8 +230,7 @@ func TestMemoryPurgeOutlivesItsClient(t *testing.T) {
 }
 
 func TestMemoryReports(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	_, _, s := newServer(t)
 	require.Contains(t, do(s, "MEMORY MALLOC-STATS"), "/memory/classes/total:bytes")
 	require.Contains(t, do(s, "MEMORY DOCTOR"), "too little to tell")
 }

@@ -17,71 +17,76 @@ import (
 	"github.com/zlimit/zlimit/store"
 )
 
-var memoryKeys = flag.Int("memory-keys", 20_000, "keys of each kind that TestUsedMemoryIsTheHeaps makes")
+var memoryKeys = flag.Int("memory-keys", 8_000, "keys of each kind that TestUsedMemoryIsTheHeaps makes")
 
-// memoryKinds make the i-th key of each kind, by calls whose words are cut at
-// spaces.
-var memoryKinds = map[string]func(i int) []string{
-	"number":         func(i int) []string { return []string{"SET {k} 12345"} },
-	"short string":   func(i int) []string { return []string{"SET {k} abc"} },
-	"string of 100":  func(i int) []string { return []string{"SET {k} " + strings.Repeat("x", 100)} },
-	"string of 5000": func(i int) []string { return []string{"SET {k} " + strings.Repeat("x", 5000)} },
-	"appended string": func(i int) []string {
-		return []string{"SET {k} a", "APPEND {k} " +
-			strings.Repeat("x", 1+i%300)}
-	},
-	"string that ends": func(i int) []string { return []string{"SET {k} abc EX 1000"} },
-	"long name":        func(i int) []string { return []string{"SET {k}" + strings.Repeat("n", 120) + " 1"} },
-	"short list":       func(i int) []string { return []string{"RPUSH {k} one two three"} },
-	"list of 200": func(i int) []string {
-		return []string{"RPUSH {k}" + numbered(200, "an element "), "LTRIM {k} 20 -1"}
-	},
-	"intset":     func(i int) []string { return []string{"SADD {k} 1 2 3 4 5"} },
-	"small set":  func(i int) []string { return []string{"SADD {k} one two three"} },
-	"set of 300": func(i int) []string { return []string{"SADD {k}" + numbered(300, "member:")} },
-	"small hash": func(i int) []string { return []string{"HSET {k} tokens 10 stamp 1700000000000"} },
-	"hash of 200": func(i int) []string {
-		return []string{"HSET {k}" +
-			pairs(200, "field:%d", "value:%d")}
-	},
-	"log of one": func(i int) []string { return []string{"RL.ALLOW {k} 10 60s"} },
-	"log of many": func(i int) []string {
-		return []string{"ZADD {k}" +
-			pairs(300, "1700%03d000", "1700%03d000")}
-	},
-	"packed zset":   func(i int) []string { return []string{"ZADD {k}" + pairs(20, "%d", "member:%d")} },
-	"zset of 300":   func(i int) []string { return []string{"ZADD {k}" + pairs(300, "%d", "member:%d")} },
-	"fixed window":  func(i int) []string { return []string{"RL.ALLOW {k} 10 60s ALGO FIXED"} },
-	"gcra":          func(i int) []string { return []string{"RL.ALLOW {k} 10 60s ALGO GCRA 5"} },
-	"buckets":       func(i int) []string { return []string{"RL.ALLOW {k} 10 60s ALGO BUCKETS 10"} },
-	"one large set": func(i int) []string { return []string{"SADD one " + strconv.Itoa(i*7919) + "x"} },
-	"one large list": func(i int) []string {
-		return []string{"RPUSH one " + strings.Repeat("e", 1+i%40)}
-	},
-	"one large hash": func(i int) []string { return []string{"HSET one f" + strconv.Itoa(i*7919) + " v"} },
-	"one large zset": func(i int) []string {
-		return []string{"ZADD one " + strconv.Itoa(i*7919%10007) + " m" + strconv.Itoa(i)}
-	},
-	"one large log": func(i int) []string {
-		return []string{"ZADD one " + strconv.Itoa(i*17) + " " +
-			strconv.Itoa(i*17)}
-	},
+// memoryKinds make the i-th key of each kind, by one command or by two: {k} is its name, {n} a multiple
+// of i, {m} a smaller number, and {x} a text as long as the rest of i by 300, plus 1.
+var memoryKinds = map[string]string{
+	"number":           "SET {k} 12345",
+	"short string":     "SET {k} abc",
+	"string of 100":    "SET {k} " + strings.Repeat("x", 100),
+	"string of 5000":   "SET {k} " + strings.Repeat("x", 5000),
+	"appended string":  "SET {k} a; APPEND {k} {x}",
+	"string that ends": "SET {k} abc EX 1000",
+	"long name":        "SET {k}" + strings.Repeat("n", 120) + " 1",
+	"short list":       "RPUSH {k} one two three",
+	"list of 200":      "RPUSH {k}" + numbered(200, " an-element-%d") + "; LTRIM {k} 20 -1",
+	"intset":           "SADD {k} 1 2 3 4 5",
+	"small set":        "SADD {k} one two three",
+	"set of 300":       "SADD {k}" + numbered(300, " member:%d"),
+	"small hash":       "HSET {k} tokens 10 stamp 1700000000000",
+	"hash of 200":      "HSET {k}" + numbered(200, " field:%d value:%[1]d"),
+	"log of one":       "RL.ALLOW {k} 10 60s",
+	"log of many":      "ZADD {k}" + numbered(300, " 1700%03d000 1700%03[1]d000"),
+	"packed zset":      "ZADD {k}" + numbered(20, " %d member:%[1]d"),
+	"zset of 300":      "ZADD {k}" + numbered(300, " %d member:%[1]d"),
+	"fixed window":     "RL.ALLOW {k} 10 60s ALGO FIXED",
+	"gcra":             "RL.ALLOW {k} 10 60s ALGO GCRA 5",
+	"buckets":          "RL.ALLOW {k} 10 60s ALGO BUCKETS 10",
+	"one large set":    "SADD one {n}x",
+	"one large list":   "RPUSH one {x}",
+	"one large hash":   "HSET one f{n} v",
+	"one large zset":   "ZADD one {m} m{n}",
+	"one large log":    "ZADD one {n} {n}",
 }
 
-func numbered(n int, word string) string {
+// memoryKind returns what makes the i-th key, by lines of memoryKinds. The words of a command are in one
+// buffer, as the server has them: garbage of a few bytes would share the blocks of small values, and keep
+// them whole.
+func memoryKind(lines string, i int) (calls [][][]byte) {
+	n := int64(i)
+	for line := range strings.SplitSeq(lines, "; ") {
+		b := make([]byte, 0, len(line)+400)
+		for {
+			text, rest, found := strings.Cut(line, "{")
+			b = append(b, text...)
+			if !found {
+				break
+			}
+			switch rest[0] {
+			case 'k':
+				b = strconv.AppendInt(append(b, "key:"...), n+10_000_000, 10)
+			case 'n':
+				b = strconv.AppendInt(b, n*7919, 10)
+			case 'm':
+				b = strconv.AppendInt(b, n*7919%10007, 10)
+			case 'x':
+				b = append(b, strings.Repeat("x", 300)[:1+n%300]...)
+			}
+			line = rest[len("k}"):]
+		}
+		calls = append(calls, bytes.Fields(b))
+	}
+	return calls
+}
+
+// numbered returns the words, formatted with each number below n.
+func numbered(n int, words string) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprint(&b, " ", strings.ReplaceAll(word, " ", "-"), i)
+		fmt.Fprintf(&b, words, i)
 	}
 	return b.String()
-}
-
-func pairs(n int, a, b string) string {
-	var out strings.Builder
-	for i := range n {
-		fmt.Fprintf(&out, " "+a+" "+b, i, i)
-	}
-	return out.String()
 }
 
 func usedMemory(t *testing.T, s *engine.Session) int64 { return infoNumber(t, s, "used_memory") }
@@ -101,24 +106,19 @@ func TestUsedMemoryIsTheHeaps(t *testing.T) {
 	if race.Enabled {
 		t.Skip("under the race detector the heap is another: tiny objects have blocks of their own")
 	}
-	for name, calls := range memoryKinds {
+	for name, lines := range memoryKinds {
 		t.Run(name, func(t *testing.T) {
 			e, _ := newEngine(t, "--rl-top", "no") // which outlives the keys
 			s := newSession(t, e)
 			keys := *memoryKeys
-			if n := len(calls(0)[0]); n > 1000 {
+			if len(lines) > 1000 {
 				keys = max(keys/20, 500)
 			}
-			var key []byte
 			fill := func(n int) {
 				for i := range n {
-					key = strconv.AppendInt(append(key[:0], "key:"...), int64(i)+10_000_000, 10)
-					for _, line := range calls(i) {
-						// In one buffer, as the server has them: garbage of a few bytes
-						// would share the blocks of small values, and keep them whole.
-						reply := s.Do(bytes.Fields(bytes.ReplaceAll([]byte(line), []byte("{k}"), key)))
-						if reply.IsError() {
-							t.Fatal(line, reply.Str())
+					for _, call := range memoryKind(lines, i) {
+						if reply := s.Do(call); reply.IsError() {
+							t.Fatal(lines, reply.Str())
 						}
 					}
 				}
@@ -145,8 +145,7 @@ func TestMemoryIsRightAfterAnything(t *testing.T) {
 	race.OneGoroutine(t)
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 28))
-		e, h := newEngine(t, "--set-max-intset-entries", "10")
-		s := newSession(t, e)
+		e, h, s := newServer(t, "--set-max-intset-entries", "10")
 		for step := range 4000 {
 			line := randomCall(r)
 			do(s, line)
@@ -200,8 +199,7 @@ func randomCall(r *rand.Rand) string {
 
 // TestMemoryComparisonFails checks that an uncounted change of a value is found.
 func TestMemoryComparisonFails(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	do(s, "APPEND k abc")
 	e.EditUnseen("k", func(n *store.Node) { store.StringOf(n).Append(make([]byte, 1000)) })
 	counted, found := e.CountedMemory()

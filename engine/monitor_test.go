@@ -150,8 +150,7 @@ func TestMonitorThatDoesNotReadIsCut(t *testing.T) {
 // TestMonitorEnds checks RESET, CLIENT KILL and the end of the session; afterwards no
 // command is recorded for it.
 func TestMonitorEnds(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	for _, end := range []func(m *listener){
 		func(m *listener) { require.True(t, strings.HasSuffix(do(m.Session, "RESET"), "+RESET\r\n")) },
 		func(m *listener) { m.Close() },

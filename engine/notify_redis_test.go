@@ -137,8 +137,7 @@ func TestNotificationsAreCompared(t *testing.T) {
 
 // replayNotified runs a case and returns the steps whose notifications differ.
 func replayNotified(t testing.TB, c effectsCase) []effectsDifference {
-	e, h := newEngine(t, withPolicies...)
-	listener := newSession(t, e)
+	e, h, listener := newServer(t, withPolicies...)
 	do(listener, "CONFIG SET notify-keyspace-events "+everyEvent)
 	do(listener, "PSUBSCRIBE __key*__:*")
 	published := func() []string {

@@ -23,8 +23,7 @@ func heardBy(t testing.TB, s *engine.Session) []string {
 // TestEventsNeedListeners checks that events are recorded only if they are configured and
 // somebody listens.
 func TestEventsNeedListeners(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	require.Zero(t, e.Wanted(), "by default")
 	l := e.NewSession(engine.Peer{})
 	do(l, "SUBSCRIBE anything")

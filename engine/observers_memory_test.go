@@ -14,11 +14,10 @@ import (
 // TestUsedMemoryOfTop: used_memory has the counts of RL.TOP, and loses them when it is off.
 func TestUsedMemoryOfTop(t *testing.T) {
 	race.OneGoroutine(t)
-	e, h := newEngine(t, "--rl-top", "yes", "--rl-top-sampling", "1")
-	s := newSession(t, e)
+	e, h, s := newServer(t, "--rl-top", "yes", "--rl-top-sampling", "1")
 	name := strings.Repeat("n", 200)
 	decide := func() {
-		for i := range 20_000 {
+		for i := range 8_000 {
 			do(s, fmt.Sprintf("RL.ALLOW %s:%d 1 1s", name, i))
 			do(s, fmt.Sprintf("RL.ALLOW %s:%d 1 1s", name, i))
 			h.pass(1)
@@ -41,8 +40,7 @@ func TestUsedMemoryOfTop(t *testing.T) {
 // TestUsedMemoryOfTraces: used_memory has the decisions that RL.TRACE keeps.
 func TestUsedMemoryOfTraces(t *testing.T) {
 	race.OneGoroutine(t)
-	e, _ := newEngine(t, "--rl-top", "no")
-	s := newSession(t, e)
+	e, _, s := newServer(t, "--rl-top", "no")
 	do(s, "RL.ALLOW k 5 1h")
 	before := e.MemoryUse()
 	require.Zero(t, before.Traces)

@@ -60,8 +60,7 @@ func TestForwardedCallEndsTheOneBefore(t *testing.T) {
 // TestPanicLeavesNothing: what held for a script that has panicked, and what it has found, does not hold for
 // the next command that runs with the same Work.
 func TestPanicLeavesNothing(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	rowOf := func(name string) *commands.Command { return e.Table().Own([]byte(name)) }
 	rowOf("eval").Handler = func(c *commands.Ctx) resp.Value {
 		require.True(t, c.Mode.Is(commands.MayRetry))

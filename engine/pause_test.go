@@ -34,8 +34,7 @@ func sessions(t testing.TB, e *engine.Engine, n int) []*engine.Session {
 // TestPauseWithClosedSessions checks that the others go on if a session closes while it
 // waits, or when its turn has come.
 func TestPauseWithClosedSessions(t *testing.T) {
-	e, h := newEngine(t)
-	a := newSession(t, e)
+	e, h, a := newServer(t)
 	s := sessions(t, e, 4)
 	do(a, "CLIENT PAUSE 1000 WRITE")
 	for _, o := range s {
@@ -50,22 +49,4 @@ func TestPauseWithClosedSessions(t *testing.T) {
 	require.Equal(t, "2", resume(t, s[3]))
 	require.Equal(t, "3", do(a, "INCR n"))
 	require.Contains(t, do(a, "INFO clients"), "blocked_clients:0")
-}
-
-// TestPausedCommandMayWait checks that a postponed BLPOP waits for its key when its turn
-// comes, and that the next one runs.
-func TestPausedCommandMayWait(t *testing.T) {
-	e, _ := newEngine(t)
-	a := newSession(t, e)
-	s := sessions(t, e, 2)
-	do(a, "CLIENT PAUSE 1000 WRITE")
-	requireHeld(t, s[0], "BLPOP l 7")
-	require.Zero(t, s[0].Blocked().TimeoutMs(), "its time has not begun")
-	requireHeld(t, s[1], "RPUSH l v")
-	require.Equal(t, "0", do(a, "CLIENT UNBLOCK 2"), "it does not wait for a key")
-	do(a, "CLIENT UNPAUSE")
-	require.Equal(t, "(nothing)", resume(t, s[0]))
-	require.EqualValues(t, 7000, s[0].Blocked().TimeoutMs())
-	require.Equal(t, "1", resume(t, s[1]))
-	require.Equal(t, "[l v]", resume(t, s[0]))
 }

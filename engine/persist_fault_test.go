@@ -61,16 +61,13 @@ func TestMessagesWaitForTheirCommand(t *testing.T) {
 	listener.Deliver(nil)
 	heard := make(chan string, 1)
 	go func() {
-		<-listener.woke
+		<-listener.woken
 		b, _ := listener.Deliver(nil)
 		_ = listener.WaitDurable()
 		heard <- string(b) + string(d.Bytes("appendonlydir/appendonly.aof.1.incr.aof"))
 	}()
-	writer.Do([][]byte{
-		[]byte("EVAL"),
-		[]byte("redis.call('SET','k','v') redis.call('PUBLISH','news','told') for i=1,3e6 do end"),
-		[]byte("0"),
-	})
+	doWords(writer.Session, "EVAL",
+		"redis.call('SET','k','v') redis.call('PUBLISH','news','told') for i=1,3e6 do end", "0")
 	got := <-heard
 	require.Contains(t, got, "told")
 	require.Contains(t, got, "SET", "the message came before what precedes it was on disk")

@@ -57,37 +57,10 @@ func start(t testing.TB, fs disk.FS, directives ...string) *process {
 	return p
 }
 
-// client is a session that can wait.
-type client struct {
-	*engine.Session
-	woke chan struct{}
-}
-
 func (p *process) client(t *testing.T) *client {
-	c := &client{woke: make(chan struct{}, 1)}
-	c.Session = p.NewSession(engine.Peer{
-		Addr: "127.0.0.1:1", LocalAddr: "127.0.0.1:6379", Local: true,
-		Wake: func() {
-			select {
-			case c.woke <- struct{}{}:
-			default:
-			}
-		},
-	})
+	c := newClient(p.Engine, engine.Peer{Addr: "127.0.0.1:1", LocalAddr: "127.0.0.1:6379", Local: true})
 	t.Cleanup(c.Close)
 	return c
-}
-
-// do is do for a command that may wait.
-func (c *client) do(line string) string {
-	reply := c.Do(args(line))
-	if c.Blocked() == nil {
-		return show(reply)
-	}
-	for !c.Ready() {
-		<-c.woke
-	}
-	return show(c.Resume())
 }
 
 // awaitInfo asks INFO persistence until the answer holds want. What it waits for

@@ -16,20 +16,13 @@ import (
 // listener is a session that is woken, as a connection is, and drains its mailbox in its
 // own goroutine.
 type listener struct {
-	*engine.Session
-	woken chan struct{}
+	*client
 	heard strings.Builder
 }
 
 func newListener(t testing.TB, e *engine.Engine) *listener {
 	t.Helper()
-	l := &listener{woken: make(chan struct{}, 1)}
-	l.Session = e.NewSession(engine.Peer{Wake: func() {
-		select {
-		case l.woken <- struct{}{}:
-		default:
-		}
-	}})
+	l := &listener{client: newClient(e, engine.Peer{})}
 	t.Cleanup(l.Close)
 	return l
 }
@@ -97,12 +90,8 @@ func TestMessagesKeepOneOrderForAll(t *testing.T) {
 						s.Do(args(line))
 					}
 				case 2:
-					s.Do([][]byte{
-						[]byte("EVAL"),
-						[]byte("redis.call('publish','b',ARGV[1]) redis.call('incr','n') return " +
-							"redis.call('publish','a',ARGV[1]..'v')"),
-						[]byte("0"), []byte(body),
-					})
+					doWords(s, "EVAL", "redis.call('publish','b',ARGV[1]) redis.call('incr','n') return "+
+						"redis.call('publish','a',ARGV[1]..'v')", "0", body)
 				}
 			}
 		})
@@ -210,8 +199,7 @@ func TestRepliesStandAmongMessages(t *testing.T) {
 }
 
 func TestSubscriptionsEndWithTheSession(t *testing.T) {
-	e, _ := newEngine(t)
-	asker := newSession(t, e)
+	e, _, asker := newServer(t)
 	counts := func() string {
 		return strings.Join([]string{
 			do(asker, "PUBSUB CHANNELS"), do(asker, "PUBSUB NUMPAT"), do(asker, "PUBSUB SHARDCHANNELS"),
@@ -272,8 +260,7 @@ func TestMailboxIsBounded(t *testing.T) {
 }
 
 func TestDeliverWithoutSubscription(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	_, _, s := newServer(t)
 	require.False(t, s.Ready())
 	b, lost := s.Deliver([]byte("kept"))
 	require.Equal(t, "kept", string(b))

@@ -26,8 +26,7 @@ func TestRecipes(t *testing.T) {
 			if i%2 == 0 {
 				continue
 			}
-			e, _ := newEngine(t, "--enable-debug-command", "yes")
-			s := newSession(t, e)
+			_, _, s := newServer(t, "--enable-debug-command", "yes")
 			for _, example := range strings.Split("\n"+block, "\n> ")[1:] {
 				line, want, _ := strings.Cut(strings.TrimSuffix(example, "\n")+"\n", "\n")
 				require.Equal(t, want, shown(s.Do(wordsOf(t, line)), ""), line)

@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"bytes"
 	"io"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -40,12 +40,7 @@ func (e *Engine) newFollower(t *testing.T) (f *follower) {
 	return f
 }
 
-func fields(line string) (out [][]byte) {
-	for _, word := range strings.Fields(line) {
-		out = append(out, []byte(word))
-	}
-	return out
-}
+func fields(line string) [][]byte { return bytes.Fields([]byte(line)) }
 
 // TestFormerMasterChangesNothing: a master that is one no longer neither names the history nor adds to it.
 func TestFormerMasterChangesNothing(t *testing.T) {

@@ -75,13 +75,8 @@ func runStats(t *testing.T, seed uint64, fault string) error {
 		key := []string{"a", "ab", "abx", "abcd", "b", "b:1", "\xff\xff", "", "zz"}[r.IntN(9)]
 		algo := []string{"LOG", "FIXED", "GCRA 10", "BUCKETS 3", "COUNTER"}[r.IntN(5)]
 		cost, peek, shadow := 1+r.Int64N(3), r.IntN(4) == 0, r.IntN(3) == 0
-		line := [][]byte{
-			[]byte("RL.ALLOW"), []byte(key + algo), []byte("10"), []byte("1m"), []byte("COST"),
-			fmt.Append(nil, cost),
-		}
-		for _, word := range strings.Fields("ALGO " + algo) {
-			line = append(line, []byte(word))
-		}
+		name, _, _ := strings.Cut(algo, " ")
+		line := args(fmt.Sprintf("RL.ALLOW %s-%s 10 1m COST %d ALGO %s", key, name, cost, algo))
 		if peek {
 			line = append(line, []byte("PEEK"))
 		}

@@ -38,8 +38,7 @@ func TestRLAllowAtRandom(t *testing.T) {
 	rnd := seeded()
 	for walk := range 20 {
 		r := rnd(walk)
-		e, _ := newEngine(t)
-		s := newSession(t, e)
+		e, _, s := newServer(t)
 		nowMs, latestMs := int64(startNowMs), int64(0)
 		var history []admission
 		since := map[int64]int{} // for each window, from which admission on it was named
@@ -138,8 +137,7 @@ func TestOverAdmittedFinds(t *testing.T) {
 // TestManyKeysExpireOnTime checks that each key expires with its own window and that none
 // remains.
 func TestManyKeysExpireOnTime(t *testing.T) {
-	e, clock := newEngine(t)
-	s := newSession(t, e)
+	e, clock, s := newServer(t)
 	r := rand.New(rand.NewPCG(1, 1))
 	left := map[int64]int{}
 	for i := range 2000 {

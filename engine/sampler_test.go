@@ -13,8 +13,7 @@ import (
 )
 
 func TestInfoLimiter(t *testing.T) {
-	e, clock := newEngine(t)
-	s := newSession(t, e)
+	e, clock, s := newServer(t)
 	require.Equal(t, "-1", infoOf(s, "held_age_ms"), "before the first sample")
 	for _, line := range []string{
 		"RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 5 ATMOST", "RL.ALLOW a 2 1h", "RL.ALLOW a 2 1h COST 0",
@@ -115,13 +114,9 @@ func TestSampleInSteps(t *testing.T) {
 // TestErrorCodesAreBounded checks that scripts, which choose their error codes, cannot
 // fill errorstats.
 func TestErrorCodesAreBounded(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	_, _, s := newServer(t)
 	for i := range 300 {
-		s.Do([][]byte{
-			[]byte("EVAL"), []byte("return {err=ARGV[1]}"), []byte("0"),
-			fmt.Appendf(nil, "CODE%d x", i),
-		})
+		doWords(s, "EVAL", "return {err=ARGV[1]}", "0", fmt.Sprintf("CODE%d x", i))
 	}
 	s.Do([][]byte{[]byte("EVAL"), []byte("return {err=string.rep('x',1000)..' y'}"), []byte("0")})
 	names, counted := 0, 0

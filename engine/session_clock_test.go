@@ -12,8 +12,7 @@ import (
 // TestDebugClockHoldsAndResumes checks that a frozen clock ignores the wall clock, and
 // that a resumed one goes on from where it stopped, at the speed of real time.
 func TestDebugClockHoldsAndResumes(t *testing.T) {
-	e, hands := newEngine(t, "--enable-debug-command", "yes")
-	s := newSession(t, e)
+	e, hands, s := newServer(t, "--enable-debug-command", "yes")
 	hands.us.Add(1234) // 1.234 ms
 	do(s, "DEBUG CLOCK FREEZE")
 	require.Equal(t, "[1700000000 1000]", do(s, "TIME"), "a whole millisecond")

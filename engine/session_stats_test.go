@@ -12,8 +12,7 @@ import (
 // TestDebugIsOneCommand: as in Redis the subcommands of DEBUG have no statistics of their
 // own.
 func TestDebugIsOneCommand(t *testing.T) {
-	e, _ := newEngine(t, "--enable-debug-command", "yes")
-	s := newSession(t, e)
+	e, _, s := newServer(t, "--enable-debug-command", "yes")
 	do(s, "debug sleep 0")
 	other := newSession(t, e)
 	do(other, "debug sleep 0")

@@ -72,8 +72,7 @@ func TestSimAgainstBruteForce(t *testing.T) {
 	race.OneGoroutine(t)
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		e, _ := newEngine(t)
-		s := newSession(t, e)
+		e, _, s := newServer(t)
 		require.Equal(t, "OK", do(s, "RL.TRACE ON k 400"))
 		var calls []simCall
 		atMs := int64(startNowMs)
@@ -154,8 +153,7 @@ func TestSimRepeats(t *testing.T) {
 	} {
 		for seed := range uint64(8) {
 			r := rand.New(rand.NewPCG(seed, 5))
-			e, _ := newEngine(t)
-			s := newSession(t, e)
+			e, _, s := newServer(t)
 			require.Equal(t, "OK", do(s, "RL.TRACE ON k 10000"))
 			nowMs, admitted, denied := int64(startNowMs), int64(0), int64(0)
 			for range 600 {

@@ -192,8 +192,7 @@ func TestSlowLogMemory(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector takes memory")
 	}
-	e, _ := newEngine(t, "--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000000")
-	s := newSession(t, e)
+	_, _, s := newServer(t, "--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000000")
 	call := args("del")
 	for range 100 {
 		call = append(call, make([]byte, 10_000))

@@ -13,8 +13,7 @@ import (
 // always change together.
 func TestSortSeesOneInstant(t *testing.T) {
 	const rounds = 300
-	e, _ := newEngine(t)
-	first := newSession(t, e)
+	e, _, first := newServer(t)
 	do(first, "RPUSH l 1 2")
 	do(first, "MSET w_1 0 w_2 0")
 	var all sync.WaitGroup

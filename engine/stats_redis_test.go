@@ -69,8 +69,7 @@ func TestStatsAreCountedAsRedisDoes(t *testing.T) {
 		}
 		return joined(cases, counts)
 	})
-	e, _ := newEngine(t, "--enable-debug-command", "yes")
-	s := newSession(t, e)
+	_, _, s := newServer(t, "--enable-debug-command", "yes")
 	cases, counts := paragraphs(text)
 	require.NotEmpty(t, cases)
 	for i, line := range cases {

@@ -83,8 +83,7 @@ func TestKeysNames(t *testing.T) {
 func TestScanLocksOneShard(t *testing.T) {
 	race.OneGoroutine(t)
 	const keys = 64 * 600
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	for i := range keys {
 		do(s, fmt.Sprintf("SET key:%d 1", i))
 	}
@@ -115,8 +114,7 @@ func TestScanLocksOneShard(t *testing.T) {
 // first shard, with which alone SCAN runs before it runs with all.
 func TestScanSendsAfterItsReply(t *testing.T) {
 	for shard := range 2 {
-		e, h := newEngine(t)
-		s := newSession(t, e)
+		_, h, s := newServer(t)
 		key := "k"
 		for !store.ShardOf([]byte(key)).Has(shard) {
 			key += "k"

@@ -77,7 +77,7 @@ func TestTopCounts(t *testing.T) {
 		denied, decided := map[string]int64{}, map[string]int64{}
 		z := rand.NewZipf(r, 1.2, 2, 20_000)
 		faults, asked := 0, 0
-		for step := range 60_000 {
+		for step := range 24_000 {
 			clock.us.Add(r.Int64N(2000))
 			key := fmt.Sprint("user:", z.Uint64())
 			line := "RL.ALLOW " + key + " 3 1s"
@@ -98,7 +98,7 @@ func TestTopCounts(t *testing.T) {
 			if refused && !strings.HasSuffix(line, "PEEK") {
 				denied[key]++
 			}
-			if step%5_000 != 4_999 {
+			if step%2_000 != 1_999 {
 				continue
 			}
 			for by, exact := range map[string]map[string]int64{"DENIED": denied, "HOT": decided} {
@@ -140,8 +140,7 @@ func TestTopFaultFinds(t *testing.T) {
 
 // TestTopBytes compares RL.TOP BYTES with MEMORY USAGE's figures of every key.
 func TestTopBytes(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	_, _, s := newServer(t)
 	r := rand.New(rand.NewPCG(1, 1))
 	exact := map[string]int64{}
 	for i := range 3_000 {
@@ -176,8 +175,7 @@ func TestTopBytes(t *testing.T) {
 
 // TestTopOffHoldsNothing: without rl-top no memory is held.
 func TestTopOffHoldsNothing(t *testing.T) {
-	e, _ := newEngine(t, "--rl-top-sampling", "1")
-	s := newSession(t, e)
+	e, _, s := newServer(t, "--rl-top-sampling", "1")
 	do(s, "RL.ALLOW k 1 1s")
 	do(s, "CONFIG SET rl-top no")
 	report, sampling := e.Top(rl.TopQuery{N: 1})
@@ -188,8 +186,7 @@ func TestTopOffHoldsNothing(t *testing.T) {
 // TestTopIsExactWhileCallsAreFew: each is counted until a slot of time has had many, and again in the next.
 func TestTopIsExactWhileCallsAreFew(t *testing.T) {
 	race.OneGoroutine(t)
-	e, clock := newEngine(t)
-	s := newSession(t, e)
+	_, clock, s := newServer(t)
 	require.Contains(t, do(s, "RL.TOP DENIED 1"), "keys [] note "+rl.CountedDecisions)
 	for range 50 {
 		do(s, "RL.ALLOW k 33 1m")
@@ -219,8 +216,7 @@ func TestTopIsExactWhileCallsAreFew(t *testing.T) {
 // TestTopSampleOfShortSessions: clients that make one call each are sampled like others.
 func TestTopSampleOfShortSessions(t *testing.T) {
 	race.OneGoroutine(t)
-	e, _ := newEngine(t, "--rl-top-sampling", "32")
-	asker := newSession(t, e)
+	e, _, asker := newServer(t, "--rl-top-sampling", "32")
 	for range 6_400 {
 		s := e.NewSession(engine.Peer{})
 		do(s, "RL.ALLOW k 1 1s")
@@ -235,8 +231,7 @@ func TestTopSampleOfShortSessions(t *testing.T) {
 func TestTopSampleOfRhythms(t *testing.T) {
 	race.OneGoroutine(t)
 	for _, keys := range []int{2, 16, 32, 33} {
-		e, _ := newEngine(t)
-		s := newSession(t, e)
+		_, _, s := newServer(t)
 		for i := range 3_200 * keys {
 			do(s, fmt.Sprintf("RL.ALLOW k%d 1 1s", i%keys))
 		}

@@ -23,7 +23,8 @@ type cacher struct {
 	*engine.Session
 	t      testing.TB
 	id     string
-	sent   bytes.Buffer      // and not looked at yet
+	sent   bytes.Buffer // and not looked at yet
+	in     bufio.Reader
 	cache  map[string]string // DUMP's answers by key
 	heard  []string          // messages, shown, in order
 	mirror *cacher           // whose messages come here: CLIENT TRACKING REDIRECT
@@ -68,9 +69,9 @@ func (c *cacher) drain() {
 
 // read splits the stream into messages, which it applies, and a reply.
 func (c *cacher) read(reply func(value any)) {
-	r := bufio.NewReader(&c.sent)
+	c.in.Reset(&c.sent)
 	for {
-		value, err := readValue(r)
+		value, err := readValue(&c.in)
 		if errors.Is(err, io.EOF) {
 			return
 		}

@@ -283,8 +283,7 @@ func seedOf(t *testing.T) uint64 {
 func TestTrackingIsSafe(t *testing.T) {
 	race.OneGoroutine(t)
 	rnd := rand.New(rand.NewPCG(seedOf(t), 1))
-	e, hands := newEngine(t)
-	observer := newSession(t, e)
+	e, hands, observer := newServer(t)
 	var trackers []*tracker
 	for i := range 8 {
 		tr := newTracker(t, e, rnd)
@@ -339,8 +338,7 @@ func TestTrackingIsSafe(t *testing.T) {
 func TestTrackingIsSafeTogether(t *testing.T) {
 	const rounds, most, clients, steps = 12, 1200, 6, 250
 	seed := seedOf(t)
-	e, _ := newEngine(t)
-	observer := newSession(t, e)
+	e, _, observer := newServer(t)
 	caught := 0
 	for round := 0; round < rounds || caught <= rounds; round++ { // until there was something to be wrong
 		require.Less(t, round, most, "hardly anything is ever in a cache")

@@ -17,8 +17,7 @@ import (
 func TestTrackingTableIsBounded(t *testing.T) {
 	for _, mode := range []string{"", "NOLOOP"} {
 		t.Run(mode, func(t *testing.T) {
-			e, _ := newEngine(t, "--tracking-table-max-keys", "10")
-			watcher := newSession(t, e)
+			e, _, watcher := newServer(t, "--tracking-table-max-keys", "10")
 			a := newCacher(t, e, resp.RESP3)
 			a.ask("CLIENT TRACKING ON " + mode)
 			known := map[string]bool{}
@@ -75,8 +74,7 @@ func TestTrackingTableIsBounded(t *testing.T) {
 // TestReclaimInvalidates checks that a key that no command reads is invalidated when it
 // expires.
 func TestReclaimInvalidates(t *testing.T) {
-	e, hands := newEngine(t)
-	s := newSession(t, e)
+	e, hands, s := newServer(t)
 	a, b := newCacher(t, e, resp.RESP3), newCacher(t, e, resp.RESP3)
 	a.ask("CLIENT TRACKING ON NOLOOP")
 	b.ask("CLIENT TRACKING ON BCAST NOLOOP PREFIX l")
@@ -129,10 +127,7 @@ func TestInvalidationsFollowTheLog(t *testing.T) {
 		b.takeHeard()
 		before := j.groups
 		if line == "EVAL_" {
-			s.Do([][]byte{
-				[]byte("EVAL"), []byte("redis.call('set', 'k', '1') return redis.call('get', 'k')"),
-				[]byte("0"),
-			})
+			doWords(s, "EVAL", "redis.call('set', 'k', '1') return redis.call('get', 'k')", "0")
 		} else {
 			for _, one := range strings.Split(strings.Replace(line, "MULTI ", "MULTI|", 1), "|") {
 				s.Do(args(one))
@@ -172,8 +167,7 @@ func TestTrackingWaitsForNoPublisher(t *testing.T) {
 // TestTrackingObeysTheOutputLimit checks that a client that does not read its
 // invalidations is closed by the limit of its class.
 func TestTrackingObeysTheOutputLimit(t *testing.T) {
-	e, _ := newEngine(t, "--client-output-buffer-limit", "normal 100 0 0 pubsub 300 0 0")
-	s := newSession(t, e)
+	e, _, s := newServer(t, "--client-output-buffer-limit", "normal 100 0 0 pubsub 300 0 0")
 	for _, c := range []struct {
 		subscribe bool
 		limit     int
@@ -202,8 +196,7 @@ func TestTrackingObeysTheOutputLimit(t *testing.T) {
 // TestTrackingOffCostsNothing checks that a client that does not track allocates nothing,
 // whether or not others track other keys.
 func TestTrackingOffCostsNothing(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	e, _, s := newServer(t)
 	words, read := args("SET k v"), args("GET k")
 	run := func() { s.Do(words); s.Do(read) }
 	run()

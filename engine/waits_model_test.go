@@ -382,7 +382,7 @@ func roomRound(t *testing.T, seed uint64, fault string) (difference string) {
 
 func TestCallsThatWaitFollowTheModel(t *testing.T) {
 	race.OneGoroutine(t)
-	for seed := range uint64(200) {
+	for seed := range uint64(100) {
 		require.Empty(t, roomRound(t, seed, ""), "seed %d", seed)
 	}
 	for _, fault := range []string{"overtaking", "late"} {

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -25,46 +24,6 @@ func resumed(t testing.TB, s *engine.Session) string {
 	t.Helper()
 	require.True(t, s.Ready(), "it still waits")
 	return show(s.Resume())
-}
-
-// A call that comes when a wait is due, before any timer has noticed, does not pass it.
-func TestNobodyPassesWhoIsDue(t *testing.T) {
-	e, h := newEngine(t)
-	other := newSession(t, e)
-	do(other, "RL.ALLOW k 1 100")
-	first := waitsFor(t, e, "RL.ALLOW k 1 100 WAIT 1s")
-	second := waitsFor(t, e, "RL.ALLOW k 1 100 WAIT 100")
-	h.pass(100)
-	require.Equal(t, "[0 1 0 100 100]", do(other, "RL.ALLOW k 1 100"))
-	require.Equal(t, "[1 1 0 0 100 100]", resumed(t, first))
-	require.Equal(t, "[0 1 0 100 100 100]", resumed(t, second), "its time is over at the same instant")
-
-	third := waitsFor(t, e, "RL.ALLOW k 1 100 FULL WAIT 1s")
-	h.pass(100)
-	e.Tick()
-	require.Contains(t, resumed(t, third), "waited_ms 100")
-}
-
-// A call whose cost never fits, and one in MULTI, are answered at once.
-func TestWhatDoesNotWait(t *testing.T) {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
-	for line, want := range map[string]string{
-		"RL.ALLOW a 1 1s COST 2 WAIT 1s":              "[0 1 1 -1 0 0]",
-		"RL.ALLOW a 0 1s WAIT 1s":                     "[0 0 0 -1 0 0]",
-		"RL.ACQUIRE a 0 LEASE 1s ID x WAIT 1s":        "[0 0 0 -1 0]",
-		"RL.MALLOW 1 a TERM 1 1s COST 2 WAIT 1s":      "[1 0 1 1 -1 0 0]",
-		"RL.MALLOW 1 a TERM 1 1s COST 2 FULL WAIT 1s": "[1 [0 1 1 -1 0] 0]",
-	} {
-		require.Equal(t, want, do(s, line), line)
-	}
-	require.Contains(t, do(s, "EVAL return(redis.call('rl.allow',KEYS[1],1,10,'WAIT',1)) 1 a"),
-		"ERR WAIT is not allowed from scripts")
-	require.Nil(t, s.Blocked())
-	do(s, "RL.ALLOW k 1 1s")
-	do(s, "MULTI")
-	do(s, "RL.ALLOW k 1 1s WAIT 10s")
-	require.Equal(t, "[[0 1 0 1000 1000 0]]", do(s, "EXEC"))
 }
 
 func TestQueueOfAKeyIsBounded(t *testing.T) {
@@ -91,63 +50,6 @@ func TestQueueOfAKeyIsBounded(t *testing.T) {
 	do(other, "CONFIG SET rl-max-waiting 0")
 	require.Contains(t, do(other, "RL.ALLOW k 1 1s WAIT 1"), "allows (0)")
 	require.Equal(t, "[1 1 0 0 1000 0]", do(other, "RL.ALLOW free 1 1s WAIT 1"), "it need not wait")
-}
-
-// What ends a wait from outside, and what becomes of the next in line.
-func TestWaitsThatEndOtherwise(t *testing.T) {
-	noMaster := func(string, <-chan struct{}) (io.ReadWriteCloser, error) { return nil, io.EOF }
-	e, h := newEngineWith(t, engine.Options{Dial: noMaster})
-	other := newSession(t, e)
-	do(other, "RL.ALLOW k 1 1s")
-	a := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
-	b := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
-	require.Contains(t, do(other, "INFO clients"), "blocked_clients:2")
-	require.Contains(t, do(other, "INFO clients"), "clients_in_timeout_table:2")
-	require.Equal(t, "1", do(other, fmt.Sprint("CLIENT UNBLOCK ", a.ID(), " ERROR")))
-	require.Equal(t, "0", do(other, fmt.Sprint("CLIENT UNBLOCK ", a.ID())))
-	require.Equal(t, "UNBLOCKED client unblocked via CLIENT UNBLOCK", resumed(t, a))
-	h.pass(400)
-	require.Equal(t, "1", do(other, fmt.Sprint("CLIENT UNBLOCK ", b.ID())))
-	e.Tick()
-	require.Equal(t, "[0 1 0 600 600 400]", resumed(t, b))
-
-	c := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
-	d := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
-	do(other, "MULTI")
-	do(other, "DEL k")
-	do(other, "SET k text")
-	do(other, "EXEC")
-	require.Equal(t, "WRONGTYPE Operation against a key holding the wrong kind of value", resumed(t, c))
-	require.Equal(t, "WRONGTYPE Operation against a key holding the wrong kind of value", resumed(t, d))
-
-	do(other, "DEL k")
-	do(other, "RL.ALLOW k 1 1s")
-	f := waitsFor(t, e, "RL.ALLOW k 1 1s WAIT 10s")
-	do(other, "REPLICAOF 127.0.0.1 1")
-	require.Contains(t, resumed(t, f), "UNBLOCKED force unblock")
-	require.Contains(t, do(other, "INFO clients"), "blocked_clients:0")
-}
-
-// A pause postpones what waits as it does new calls, and its time-out as well.
-func TestPausePostponesWhatWaits(t *testing.T) {
-	e, h := newEngine(t)
-	other := newSession(t, e)
-	do(other, "RL.ALLOW k 1 100")
-	a := waitsFor(t, e, "RL.ALLOW k 1 100 WAIT 1s")
-	b := waitsFor(t, e, "RL.ALLOW k 1 100 WAIT 120")
-	do(other, "CLIENT PAUSE 5000 WRITE")
-	owner := e.NewSession(engine.Peer{Owner: true})
-	defer owner.Close()
-	require.Equal(t, "1", do(owner, "RL.REFUND k 1"))
-	h.pass(150)
-	e.Tick()
-	do(other, "GET k")
-	require.False(t, a.Ready())
-	require.False(t, b.Ready())
-	do(other, "CLIENT UNPAUSE")
-	e.Tick()
-	require.Equal(t, "[1 1 0 0 100 150]", resumed(t, a))
-	require.Equal(t, "[0 1 0 100 100 150]", resumed(t, b))
 }
 
 // timers are those of an engine that end at once.
@@ -203,16 +105,14 @@ func TestRoomThatKeysLeaveBehind(t *testing.T) {
 
 // dumped is the payload of a string.
 func dumped(t testing.TB) []byte {
-	e, _ := newEngine(t)
-	s := newSession(t, e)
+	_, _, s := newServer(t)
 	do(s, "SET x y")
 	return []byte(strings.Clone(s.Do(args("DUMP x")).Str()))
 }
 
 // What a wait takes counts for its client, until it is over.
 func TestWaitsCountAsMemory(t *testing.T) {
-	e, _ := newEngine(t)
-	other := newSession(t, e)
+	e, _, other := newServer(t)
 	do(other, "RL.ALLOW k 1 1s")
 	id := strings.Repeat("x", 200)
 	do(other, "RL.ACQUIRE k2 1 LEASE 1s ID y")
@@ -232,8 +132,7 @@ func TestWaitsCountAsMemory(t *testing.T) {
 
 // A client that hangs up while it waits takes nothing any more.
 func TestWaitsThatHangUpCountNoMemory(t *testing.T) {
-	e, _ := newEngine(t)
-	other := newSession(t, e)
+	e, _, other := newServer(t)
 	do(other, "RL.ALLOW k 1 1s")
 	clients := func() (line string) {
 		for line = range strings.Lines(do(other, "INFO memory")) {

@@ -113,6 +113,14 @@ func equalEntries(a, b modelEntry) bool {
 	return a.member == b.member && math.Float64bits(a.score) == math.Float64bits(b.score)
 }
 
+// A comparer compares entries. It keeps the space in which it formats their members.
+type comparer struct{ member []byte }
+
+func (c *comparer) equal(e Entry, p modelEntry) bool {
+	c.member = e.AppendMember(c.member[:0])
+	return string(c.member) == p.member && math.Float64bits(e.Score) == math.Float64bits(p.score)
+}
+
 // compare reports the first difference between a set and the model, through every query. rnd picks the
 // sampled ranks.
 func compare(s *Set, m *model, rnd func(n int) int) error {
@@ -120,16 +128,23 @@ func compare(s *Set, m *model, rnd func(n int) int) error {
 	if s.Len() != n {
 		return fmt.Errorf("Len is %d, not %d", s.Len(), n)
 	}
-	var got []modelEntry
-	s.Ascend(0, func(e Entry) bool { got = append(got, toModelEntry(e)); return true })
-	if !slices.EqualFunc(got, m.entries, equalEntries) {
-		return fmt.Errorf("ascending: %v, not %v", got, m.entries)
+	var c comparer
+	at, sound := 0, true
+	s.Ascend(0, func(e Entry) bool {
+		sound = at < n && c.equal(e, m.entries[at])
+		at++
+		return sound
+	})
+	if !sound || at != n {
+		return fmt.Errorf("ascending: entry %d is %q, or the last one, of %v", at-1, c.member, m.entries)
 	}
-	got = got[:0]
-	s.Descend(n, func(e Entry) bool { got = append(got, toModelEntry(e)); return true })
-	slices.Reverse(got)
-	if !slices.EqualFunc(got, m.entries, equalEntries) {
-		return fmt.Errorf("descending: %v, not %v", got, m.entries)
+	s.Descend(n, func(e Entry) bool {
+		at--
+		sound = at >= 0 && c.equal(e, m.entries[at])
+		return sound
+	})
+	if !sound || at != 0 {
+		return fmt.Errorf("descending: entry %d is %q, or the last one, of %v", at, c.member, m.entries)
 	}
 	if err := compareScan(s, m); err != nil {
 		return err
@@ -159,25 +174,36 @@ func compare(s *Set, m *model, rnd func(n int) int) error {
 	return compareAt(s, m, n-1)
 }
 
-func compareScan(s *Set, m *model) error {
-	seen := map[string]float64{}
+func compareScan(s *Set, m *model) (err error) {
+	var c comparer
+	n := len(m.entries)
+	seen, unseen := make([]bool, n), n
+	find := func(e Entry) {
+		c.member = e.AppendMember(c.member[:0])
+		i := sort.Search(n, func(i int) bool {
+			p := m.entries[i]
+			return p.score > e.Score || p.score == e.Score && p.member >= string(c.member)
+		})
+		switch {
+		case i == n || m.entries[i].score != e.Score || m.entries[i].member != string(c.member):
+			err = fmt.Errorf("scan saw %q %v", c.member, e.Score)
+		case !seen[i]:
+			seen[i] = true
+			unseen--
+		}
+	}
 	for cursor, calls := uint64(0), 0; ; calls++ {
-		if cursor = s.Scan(cursor, func(e Entry) { seen[e.Member()] = e.Score }); cursor == 0 {
+		if cursor = s.Scan(cursor, find); cursor == 0 {
 			break
 		}
-		if calls > 4*len(m.entries)+100 {
+		if calls > 4*n+100 {
 			return fmt.Errorf("scan does not end")
 		}
 	}
-	if len(seen) != len(m.entries) {
-		return fmt.Errorf("scan saw %d of %d", len(seen), len(m.entries))
+	if err == nil && unseen > 0 {
+		return fmt.Errorf("scan saw %d of %d", n-unseen, n)
 	}
-	for _, p := range m.entries {
-		if score, ok := seen[p.member]; !ok || score != p.score {
-			return fmt.Errorf("scan saw %q %v, not %v", p.member, score, p.score)
-		}
-	}
-	return nil
+	return err
 }
 
 func compareAt(s *Set, m *model, rank int) error {
