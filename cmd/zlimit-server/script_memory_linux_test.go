@@ -27,8 +27,7 @@ var largeScripts = []string{
 }
 
 // TestScriptsResident checks that a script makes the process hold at most 48 MB beyond a lua-memory-limit of
-// 64 MB, and leaves nothing of it for the next. One that took half as much again as was counted would exceed
-// that.
+// 64 MB, and leaves nothing of it for the next.
 func TestScriptsResident(t *testing.T) {
 	words, _ := anyPort(t)
 	const limit, room = 64, 48
