@@ -95,8 +95,8 @@ func recordAllChains(t *testing.T) {
 	require.NoError(t, os.WriteFile(chainsPath, []byte(b.String()), 0o644))
 }
 
-// TestLongestChains covers the limit of chains, which are compiled by recursion: without it, 50,000 links would
-// overflow an eighth of Go's stack.
+// TestLongestChains covers the limit of chains, which are compiled by recursion: without it, 50,000 links
+// would overflow an eighth of Go's stack.
 func TestLongestChains(t *testing.T) {
 	if race.Enabled {
 		t.Skip("a single goroutine compiles them, for a minute under the race detector")
