@@ -18,7 +18,7 @@ import (
 // than a tenth of the references from file to file.
 func TestArrows(t *testing.T) {
 	race.OneGoroutine(t)
-	c := newChecker()
+	c := newChecker(newSources())
 	c.inside = "github.com/zlimit/zlimit/engine"
 	c.info.Uses = map[*ast.Ident]types.Object{}
 	require.NoError(t, c.checkAll("linux", ".", "./engine"))

@@ -23,13 +23,12 @@ import (
 // tenth of compiling it.
 func TestOtherSystems(t *testing.T) {
 	race.OneGoroutine(t)
+	t.Parallel()
+	files := newSources()
 	for _, system := range []string{"darwin", "freebsd", "windows"} {
-		t.Run(system, func(t *testing.T) {
-			t.Parallel()
-			checked, err := checkFor(system, ".", ".", "./cmd/...", "./limiter/...", "./zlimittest/...")
-			require.NoError(t, err)
-			require.Greater(t, checked, 60, "packages of this module")
-		})
+		checked, err := files.checkFor(system, ".", ".", "./cmd/...", "./limiter/...", "./zlimittest/...")
+		require.NoError(t, err, system)
+		require.Greater(t, checked, 60, "packages of this module on %s", system)
 	}
 }
 
@@ -43,13 +42,13 @@ func TestOtherSystemsDetectsFaults(t *testing.T) {
 	write("go.mod", "module example.com/systems\n\ngo 1.25\n")
 	write("a.go", "package systems\n\nimport \"syscall\"\n\nvar _ = syscall.Getpid\n")
 	write("a_windows.go", "package systems\n\nimport \"syscall\"\n\nvar _ = syscall.Kill\n")
-	checked, err := checkFor("darwin", dir, ".")
+	checked, err := newSources().checkFor("darwin", dir, ".")
 	require.NoError(t, err)
 	require.Equal(t, 1, checked)
-	_, err = checkFor("windows", dir, ".")
+	_, err = newSources().checkFor("windows", dir, ".")
 	require.ErrorContains(t, err, "undefined: syscall.Kill")
 	write("a_windows.go", "package systems\n\nfunc f() int {}\n")
-	_, err = checkFor("windows", dir, ".")
+	_, err = newSources().checkFor("windows", dir, ".")
 	require.ErrorContains(t, err, "missing return")
 }
 
@@ -64,10 +63,64 @@ type listed struct {
 
 const listedFields = "Dir,ImportPath,GoFiles,ImportMap,Module,Error"
 
+// A sources holds parsed files, most of which are those of every system.
+type sources struct {
+	files  *token.FileSet
+	parsed map[string]*ast.File
+}
+
+func newSources() *sources { return &sources{token.NewFileSet(), map[string]*ast.File{}} }
+
+// parse returns a file, of those that are imported the declarations.
+func (s *sources) parse(name string, ours bool) (*ast.File, error) {
+	if f := s.parsed[name]; f != nil {
+		return f, nil
+	}
+	f, err := parser.ParseFile(s.files, name, nil, parser.SkipObjectResolution)
+	if err == nil && !ours {
+		prune(f)
+	}
+	s.parsed[name] = f
+	return f, err
+}
+
+// prune removes the bodies of functions and the elements of tables, Unicode's above all, which take longer to
+// check than everything else.
+func prune(f *ast.File) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			d.Body = nil
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if spec, ok := spec.(*ast.ValueSpec); ok {
+					for _, value := range spec.Values {
+						pruneTable(value)
+					}
+				}
+			}
+		}
+	}
+}
+
+func pruneTable(value ast.Expr) {
+	if pointer, ok := value.(*ast.UnaryExpr); ok {
+		value = pointer.X
+	}
+	table, ok := value.(*ast.CompositeLit)
+	if !ok {
+		return
+	}
+	if array, ok := table.Type.(*ast.ArrayType); ok && array.Len != nil {
+		return // [...]: its elements are its type
+	}
+	table.Elts = nil
+}
+
 // checkFor type-checks packages of a module's directory, and all that they import, for a system. It returns
 // how many are of that module: only these are checked beyond their declarations.
-func checkFor(system, dir string, patterns ...string) (checked int, err error) {
-	c := newChecker()
+func (s *sources) checkFor(system, dir string, patterns ...string) (checked int, err error) {
+	c := newChecker(s)
 	err = c.checkAll(system, dir, patterns...)
 	return c.ours, err
 }
@@ -103,15 +156,15 @@ func (c *checker) checkAll(system, dir string, patterns ...string) (err error) {
 
 // A checker checks packages, each after those that it imports.
 type checker struct {
-	files    *token.FileSet
+	*sources
 	packages map[string]*types.Package
 	ours     int
 	inside   string     // the only package that is checked beyond its declarations; "": all of the module
 	info     types.Info // about inside
 }
 
-func newChecker() *checker {
-	return &checker{files: token.NewFileSet(), packages: map[string]*types.Package{"unsafe": types.Unsafe}}
+func newChecker(s *sources) *checker {
+	return &checker{sources: s, packages: map[string]*types.Package{"unsafe": types.Unsafe}}
 }
 
 func (c *checker) check(p *listed) error {
@@ -127,7 +180,7 @@ func (c *checker) check(p *listed) error {
 	}
 	var parsed []*ast.File
 	for _, name := range p.GoFiles {
-		f, err := parser.ParseFile(c.files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		f, err := c.parse(filepath.Join(p.Dir, name), ours)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,33 +26,49 @@ var bytesOfInfo = regexp.MustCompile(`\$5\r\nbytes\r\n:\d+\r\n`)
 // mask removes what an engine counts in its own way.
 func mask(reply string) string { return bytesOfInfo.ReplaceAllString(reply, "bytes") }
 
-// content returns what every key of a history holds, and until when.
+// content returns what every key holds, and until when.
 func (u *upstream) content(dump bool) string {
-	var b strings.Builder
-	keys := append([]string{"new", "third"}, modelKeys...)
-	for _, key := range keys {
-		u.send([]byte("TYPE"), []byte(key))
+	keys := u.keys()
+	kinds := u.ofEach("TYPE", keys)
+	for i, key := range keys {
 		u.send([]byte(u.deadlineCommand()), []byte(key))
-		if dump {
+		if read := readOf[kinds[i]]; dump || read == "" {
 			u.send([]byte("DUMP"), []byte(key))
-		}
-	}
-	for _, key := range keys {
-		kind := string(u.reply())
-		fmt.Fprintf(&b, "%s %s %s", key, kind, u.deadline(u.reply()))
-		if dump {
-			fmt.Fprintf(&b, "%q\n", u.reply())
 		} else {
-			b.WriteString(kind)
+			u.sendLine(fmt.Sprintf(read, key))
 		}
 	}
-	if dump {
-		return b.String()
-	}
-	for _, key := range keys {
-		b.WriteString(u.contentOf(key))
+	var b strings.Builder
+	for i, key := range keys {
+		fmt.Fprintf(&b, "%s %s %s%q\n", key, kinds[i], u.deadline(u.reply()), u.reply())
 	}
 	return b.String()
+}
+
+// keys returns the keys, which are few beside those that a history may name.
+func (u *upstream) keys() (keys []string) {
+	lines := strings.Split(u.do("KEYS *"), "\r\n")
+	for i := 2; i < len(lines); i += 2 {
+		keys = append(keys, lines[i])
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// readOf is the command that reads a key, for the reply of TYPE.
+var readOf = map[string]string{
+	"+string\r\n": "GET %s", "+zset\r\n": "ZRANGE %s 0 -1 WITHSCORES", "+hash\r\n": "HGETALL %s",
+}
+
+// ofEach returns the replies to a command of each key, which are sent together.
+func (u *upstream) ofEach(command string, keys []string) (replies []string) {
+	for _, key := range keys {
+		u.send([]byte(command), []byte(key))
+	}
+	for range keys {
+		replies = append(replies, string(u.reply()))
+	}
+	return replies
 }
 
 func (u *upstream) deadlineCommand() string {
@@ -70,27 +87,13 @@ func (u *upstream) deadline(reply []byte) []byte {
 	return fmt.Appendf(nil, ":%d\r\n", u.nowMs+left)
 }
 
-func (u *upstream) contentOf(key string) string {
-	switch strings.TrimSpace(u.do("TYPE " + key)) {
-	case "+string":
-		return u.do("GET " + key)
-	case "+zset":
-		return u.do("ZRANGE " + key + " 0 -1 WITHSCORES")
-	case "+hash":
-		return u.do("HGETALL " + key)
-	}
-	return ""
-}
-
 var longNumber = regexp.MustCompile(`\d{16,}`)
 
 // holdsLarge reports whether a key holds a number that a double may not.
 func (u *upstream) holdsLarge() bool {
-	for _, key := range modelKeys {
-		for _, number := range longNumber.FindAllString(u.contentOf(key), -1) {
-			if n, err := strconv.ParseInt(number, 10, 64); err == nil && n >= 1<<53 {
-				return true
-			}
+	for _, number := range longNumber.FindAllString(u.content(false), -1) {
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n >= 1<<53 {
+			return true
 		}
 	}
 	return false
@@ -101,9 +104,9 @@ func (u *upstream) holdsLarge() bool {
 func endsNow(native, below *upstream, line string, nowMs int64) {
 	switch name, _, _ := strings.Cut(line, " "); name {
 	case "RL.REFUND", "RL.SETTLE", "RL.CANCEL", "RL.MSETTLE", "RL.MCANCEL":
-		for _, key := range modelKeys {
-			ends := native.do("PEXPIRETIME "+key) == fmt.Sprintf(":%d\r\n", nowMs)
-			if ends && below.do("EXISTS "+key) == ":0\r\n" {
+		for i, deadline := range native.ofEach("PEXPIRETIME", modelKeys) {
+			key := modelKeys[i]
+			if deadline == fmt.Sprintf(":%d\r\n", nowMs) && below.do("EXISTS "+key) == ":0\r\n" {
 				native.do("DEL " + key)
 			}
 		}

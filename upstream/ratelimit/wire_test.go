@@ -148,11 +148,16 @@ func (u *upstream) reply() (raw []byte) {
 	return raw
 }
 
-// do sends one command line and returns its reply as it came.
-func (u *upstream) do(line string) string {
+// sendLine sends one command line.
+func (u *upstream) sendLine(line string) {
 	words, err := oracle.Words(line)
 	u.must(err)
 	u.send(words...)
+}
+
+// do sends one command line and returns its reply as it came.
+func (u *upstream) do(line string) string {
+	u.sendLine(line)
 	return string(u.reply())
 }
 
