@@ -123,9 +123,9 @@ func eventually(t *testing.T, ok func() bool, between func(), what ...any) {
 }
 
 // comesAbout calls ok until it returns true, and between after each attempt. What takes more than a few waits
-// for another goroutine or process, to which it leaves the processor: the pauses between attempts are a part of
-// the time so far, so that what takes seconds is not asked for a thousand times. It reports false after the
-// timeout.
+// for another goroutine or process, to which it leaves the processor. The pauses between attempts are a part
+// of the time so far, so that what takes seconds is not asked for a thousand times. It reports false after
+// the timeout.
 func comesAbout(timeout time.Duration, ok func() bool, between func()) bool {
 	const (
 		part    = 16

@@ -139,9 +139,9 @@ func (r *nodesRun) jump(n *node, d time.Duration) {
 
 var untilText = regexp.MustCompile(`^/(.+)/ ([a-z0-9]+): (.+)$`)
 
-// untilReply sends a command until its reply matches. Clocks of ours that may, move ahead meanwhile: by a jump
-// for each attempt. Beside a redis-server, which confirms what it has once a second of its own, they move only
-// ten times as fast as it does: its silence would pass for an end. The same goes for the release.
+// untilReply sends a command until its reply matches. Clocks of ours that may, move ahead meanwhile: by a
+// jump for each attempt. Beside a redis-server, which confirms what it has once a second of its own, they
+// move only ten times as fast as it does: its silence would pass for an end. The same goes for the release.
 func (r *nodesRun) untilReply(text string, jump time.Duration) {
 	m := untilText.FindStringSubmatch(text)
 	require.NotNil(r.t, m, "%s: want /RE/ NAME: CMD", text)
