@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // wantVersion is the release line of the reference. Others differ in texts and replies,
@@ -33,18 +34,35 @@ func find(faketime bool) (toolPaths, error) {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		missing = append(missing, errors.New("oracle: no redis-server in PATH (Debian: redis-server)"))
-	} else if out, err := exec.Command(path, "--version").Output(); err != nil {
+	} else if out, err := versionOf(path); err != nil {
 		missing = append(missing, fmt.Errorf("oracle: %s --version: %w", path, err))
-	} else if !strings.Contains(string(out), wantVersion) {
+	} else if !strings.Contains(out, wantVersion) {
 		missing = append(missing,
-			fmt.Errorf("oracle: redis-server 7.0 is wanted, found %s", strings.TrimSpace(string(out))))
+			fmt.Errorf("oracle: redis-server 7.0 is wanted, found %s", strings.TrimSpace(out)))
 	}
 	t.redisServer = path
-	if t.libfaketime = findLibrary(libraryPatterns); faketime && t.libfaketime == "" {
+	if t.libfaketime = installedLibrary(); faketime && t.libfaketime == "" {
 		missing = append(missing, errors.New("oracle: no libfaketimeMT.so.1 (Debian: libfaketime)"))
 	}
 	return t, errors.Join(missing...)
 }
+
+// versions are the outputs of --version by path: a test asks for each of its hundreds of servers, which would
+// start two more processes for each.
+var versions sync.Map
+
+func versionOf(path string) (string, error) {
+	if out, ok := versions.Load(path); ok {
+		return out.(string), nil
+	}
+	out, err := exec.Command(path, "--version").Output()
+	if err == nil {
+		versions.Store(path, string(out))
+	}
+	return string(out), err
+}
+
+var installedLibrary = sync.OnceValue(func() string { return findLibrary(libraryPatterns) })
 
 // libraryPatterns are where distributions install the library. The MT build is for
 // programs with threads such as redis-server.

@@ -74,6 +74,20 @@ func (w *wire) call(t *testing.T, words ...string) string {
 	return w.reply(t)
 }
 
+// calls sends lines at once and returns their replies, each without the final CRLF.
+func (w *wire) calls(t *testing.T, lines ...string) (replies []string) {
+	t.Helper()
+	var b []byte
+	for _, line := range lines {
+		b = appendCommand(b, wordsOf(t, line))
+	}
+	require.NoError(t, w.sendRaw(b))
+	for range lines {
+		replies = append(replies, w.reply(t))
+	}
+	return replies
+}
+
 func (w *wire) reply(t *testing.T) string {
 	t.Helper()
 	reply, err := w.readReply()
@@ -109,18 +123,23 @@ func eventually(t *testing.T, ok func() bool, between func(), what ...any) {
 }
 
 // comesAbout calls ok until it returns true, and between after each attempt. What takes more than a few waits
-// for another goroutine or process, to which it leaves the processor. It reports false after the timeout.
+// for another goroutine or process, to which it leaves the processor. The pauses between attempts are a part
+// of the time so far, so that what takes seconds is not asked for a thousand times. It reports false after
+// the timeout.
 func comesAbout(timeout time.Duration, ok func() bool, between func()) bool {
-	again := time.NewTicker(time.Millisecond)
-	defer again.Stop()
-	end := time.Now().Add(timeout)
+	const (
+		part    = 16
+		longest = 25 * time.Millisecond
+	)
+	begin := time.Now()
 	for attempts := 1; !ok(); attempts++ {
-		if time.Now().After(end) {
+		waited := time.Since(begin)
+		if waited > timeout {
 			return false
 		}
 		between()
 		if attempts > 20 {
-			<-again.C
+			<-time.After(min(max(waited/part, time.Millisecond), longest))
 		}
 	}
 	return true

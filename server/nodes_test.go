@@ -139,22 +139,23 @@ func (r *nodesRun) jump(n *node, d time.Duration) {
 
 var untilText = regexp.MustCompile(`^/(.+)/ ([a-z0-9]+): (.+)$`)
 
-// untilReply sends a command until its reply matches. Clocks of ours that may, move ahead meanwhile. Beside a
-// redis-server, which confirms what it has once a second of its own, they move ten times as fast as it does,
-// not hundreds of times: its silence would pass for an end. The same goes for the release.
+// untilReply sends a command until its reply matches. Clocks of ours that may, move ahead meanwhile: by a
+// jump for each attempt. Beside a redis-server, which confirms what it has once a second of its own, they
+// move only ten times as fast as it does: its silence would pass for an end. The same goes for the release.
 func (r *nodesRun) untilReply(text string, jump time.Duration) {
 	m := untilText.FindStringSubmatch(text)
 	require.NotNil(r.t, m, "%s: want /RE/ NAME: CMD", text)
 	re := regexp.MustCompile("(?m)" + m[1])
 	w := r.wire(m[2])
 	beside := slices.ContainsFunc(r.nodes, func(n *node) bool { return n.srv == nil })
-	next := time.Now()
+	last := time.Now()
 	r.until(func() bool {
-		if now := time.Now(); !beside || !now.Before(next) {
-			next = now.Add(jump / 10)
-			for _, n := range r.nodes {
-				r.jump(n, jump)
-			}
+		d := jump
+		if now := time.Now(); beside && jump > 0 {
+			d, last = 10*now.Sub(last), now
+		}
+		for _, n := range r.nodes {
+			r.jump(n, d)
 		}
 		return re.MatchString(doLine(r.t, w, m[3]))
 	}, "%s", text)

@@ -42,14 +42,15 @@ func buildRelease(t *testing.T, commit string) (program string) {
 		out, err := exec.Command(name, args...).CombinedOutput()
 		require.NoError(t, err, "%s %v\n%s", name, args, out)
 	}
-	command("git", "-C", "..", "archive", "--format=zip", "-0", "-o", archive, commit)
+	command("git", "-C", "..", "archive", "--format=zip", "-0", "-o", archive, commit,
+		".", ":!compat", ":!lab", ":!docs", ":(glob,exclude)**/testdata/**", ":(glob,exclude)**/*_test.go")
 	files, err := zip.OpenReader(archive)
 	require.NoError(t, err)
 	defer files.Close()
 	require.NoError(t, os.CopyFS(tree, files))
 	// With -trimpath packages are those of the build before, wherever that was.
-	command("go", "build", "-C", tree, "-trimpath", "-buildvcs=false", "-pgo=off", "-o", program,
-		"./cmd/zlimit-server")
+	command("go", "build", "-C", tree, "-trimpath", "-buildvcs=false", "-pgo=off", "-ldflags=-s -w",
+		"-o", program, "./cmd/zlimit-server")
 	return program
 }
 

@@ -86,16 +86,14 @@ func runOverRedis(
 	t *testing.T, path rlPath, url string, setClock func(nowMs int64) error, scenarios []rlScenario,
 ) {
 	t.Helper()
+	servers := newServers(t)
 	for _, scenario := range scenarios {
 		if scenario.topic == topTopic || beyondFunctions[scenario.name] != "" || !forwarded(scenario) ||
 			strings.HasPrefix(path.name, "MULTI") && scenario.name == withoutLimit {
 			continue
 		}
 		t.Run(scenario.name, func(t *testing.T) {
-			flags := append([]string{
-				"--bind", "127.0.0.1", "--upstream", url, "--upstream-timeout", "60000",
-			}, scenario.flags...)
-			gateway := start(t, flags...)
+			gateway := servers.gateway(url, scenario)
 			p := &rlRun{
 				t: t, srv: gateway, wire: connect(t, gateway), other: connect(t, gateway), setClock: setClock,
 			}

@@ -54,11 +54,10 @@ func TestGatewayOnEveryPath(t *testing.T) {
 	}
 }
 
-// runThroughGateway runs a scenario on a gateway of its own, over a server that has the library after the
-// first.
+// runThroughGateway runs a scenario on a gateway over a server, which has the library after the first.
 func runThroughGateway(t *testing.T, servers *rlServers, path rlPath, scenario rlScenario) {
 	p := servers.newRun(t, scenario)
-	gateway := startGateway(t, p.srv, scenario.flags...)
+	gateway := servers.gateway(upstreamURL(p.srv), scenario)
 	gateway.Engine().Clock().Freeze()
 	p.wire = connect(t, gateway)
 	p.setClock = func(nowMs int64) error {
@@ -68,12 +67,19 @@ func runThroughGateway(t *testing.T, servers *rlServers, path rlPath, scenario r
 	p.run(path, scenario)
 }
 
-// startGateway runs a server whose upstream is another one. The time for a reply is that of a COST of
-// a million, which is a million members of a sorted set.
+// startGateway runs a server whose upstream is another one.
 func startGateway(t *testing.T, upstream *server.Server, directives ...string) *server.Server {
+	return startGatewayTo(t, upstreamURL(upstream), directives...)
+}
+
+func upstreamURL(srv *server.Server) string { return "redis+single://" + srv.Addr().String() }
+
+// startGatewayTo runs a server with an upstream. The time for a reply is that of a COST of a million, which
+// is a million members of a sorted set.
+func startGatewayTo(t *testing.T, url string, directives ...string) *server.Server {
 	return start(t, append([]string{
-		"--bind", "127.0.0.1", "--upstream", "redis+single://" + upstream.Addr().String(),
-		"--upstream-timeout", "60000", "--upstream-max-units", "1000000",
+		"--bind", "127.0.0.1", "--upstream", url, "--upstream-timeout", "60000",
+		"--upstream-max-units", "1000000",
 	}, directives...)...)
 }
 

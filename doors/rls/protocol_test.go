@@ -20,138 +20,111 @@ func settings(pairs ...uint32) []byte {
 func TestConnectionErrors(t *testing.T) {
 	zeros := func(n int) []byte { return make([]byte, n) }
 	tests := []struct {
-		name string
-		send func(p *peer) []byte
-		code errorCode
+		name  string
+		opens []uint32 // streams that are opened before
+		send  []byte
+		code  errorCode
 	}{
-		{"frame too large", func(*peer) []byte {
-			return makeFrame(frameData, 0, 1, zeros(maxFrame+1))
-		}, codeFrameSize},
-		{"unknown frame too large", func(*peer) []byte {
-			return makeFrame(77, 0, 0, zeros(maxFrame+1))
-		}, codeFrameSize},
-		{"DATA on stream 0", func(*peer) []byte { return makeFrame(frameData, 0, 0, nil) }, codeProtocol},
-		{"DATA on an idle stream", func(*peer) []byte {
-			return makeFrame(frameData, 0, 9, nil)
-		}, codeProtocol},
-		{"DATA without padding's length", func(p *peer) []byte {
-			return append(p.open(3), makeFrame(frameData, flagPadded, 3, nil)...)
-		}, codeFrameSize},
-		{"DATA of padding only", func(p *peer) []byte {
-			return append(p.open(3), makeFrame(frameData, flagPadded, 3, []byte{2, 0})...)
-		}, codeProtocol},
-		{"HEADERS on stream 0", func(p *peer) []byte {
-			return makeFrame(frameHeaders, flagEndHeaders, 0, p.encode(callFields...))
-		}, codeProtocol},
-		{"HEADERS on an even stream", func(p *peer) []byte { return p.open(2) }, codeProtocol},
-		{"HEADERS on an earlier stream", func(p *peer) []byte {
-			return append(p.open(9), p.open(7)...)
-		}, codeProtocol},
-		{"HEADERS on a closed stream", func(p *peer) []byte { return p.open(1) }, codeStreamClosed},
-		{"HEADERS of padding only", func(*peer) []byte {
-			return makeFrame(frameHeaders, flagPadded|flagEndHeaders, 3, []byte{9, 0})
-		}, codeProtocol},
-		{"HEADERS without padding's length", func(*peer) []byte {
-			return makeFrame(frameHeaders, flagPadded|flagEndHeaders, 3, nil)
-		}, codeFrameSize},
-		{"HEADERS without the priority", func(*peer) []byte {
-			return makeFrame(frameHeaders, flagPriority|flagEndHeaders, 3, zeros(4))
-		}, codeFrameSize},
-		{"HPACK index", func(*peer) []byte {
-			return makeFrame(frameHeaders, flagEndHeaders, 3, []byte{0xff, 0x80, 0x01})
-		}, codeCompression},
-		{"HPACK cut", func(*peer) []byte {
-			return makeFrame(frameHeaders, flagEndHeaders, 3, []byte{0x40, 5, 'a'})
-		}, codeCompression},
-		{"HPACK table size", func(*peer) []byte {
-			return makeFrame(frameHeaders, flagEndHeaders, 3, []byte{0x3f, 0xe2, 0x1f}) // 4097
-		}, codeCompression},
-		{"HPACK string", func(*peer) []byte {
-			return makeFrame(frameHeaders, flagEndHeaders, 3,
-				append([]byte{0x40, 1, 'a', 0x7f, 0x82, 0x7f}, zeros(maxHeaderList)[:9]...))
-		}, codeCompression},
-		{"PRIORITY on stream 0", func(*peer) []byte {
-			return makeFrame(framePriority, 0, 0, zeros(5))
-		}, codeProtocol},
-		{"RST_STREAM on stream 0", func(*peer) []byte {
-			return makeFrame(frameRSTStream, 0, 0, zeros(4))
-		}, codeProtocol},
-		{"RST_STREAM on an idle stream", func(*peer) []byte {
-			return makeFrame(frameRSTStream, 0, 9, zeros(4))
-		}, codeProtocol},
-		{"RST_STREAM's size", func(*peer) []byte {
-			return makeFrame(frameRSTStream, 0, 1, zeros(5))
-		}, codeFrameSize},
-		{"SETTINGS on a stream", func(*peer) []byte {
-			return makeFrame(frameSettings, 0, 1, nil)
-		}, codeProtocol},
-		{"SETTINGS' size", func(*peer) []byte {
-			return makeFrame(frameSettings, 0, 0, zeros(5))
-		}, codeFrameSize},
-		{"SETTINGS' acknowledgment", func(*peer) []byte {
-			return makeFrame(frameSettings, flagAck, 0, zeros(6))
-		}, codeFrameSize},
-		{"ENABLE_PUSH", func(*peer) []byte { return settings(settingEnablePush, 2) }, codeProtocol},
-		{"INITIAL_WINDOW_SIZE", func(*peer) []byte {
-			return settings(settingInitialWindow, 1<<31)
-		}, codeFlowControl},
-		{"INITIAL_WINDOW_SIZE of open streams", func(p *peer) []byte {
-			return bytes.Join([][]byte{
-				p.open(3), appendWindowUpdate(nil, 3, maxWindow-defaultWindow), settings(settingInitialWindow,
-					defaultWindow+1),
-			}, nil)
-		}, codeFlowControl},
-		{"MAX_FRAME_SIZE too small", func(*peer) []byte {
-			return settings(settingMaxFrameSize, 1<<14-1)
-		}, codeProtocol},
-		{"MAX_FRAME_SIZE too large", func(*peer) []byte {
-			return settings(settingMaxFrameSize, 1<<24)
-		}, codeProtocol},
-		{"PUSH_PROMISE", func(*peer) []byte {
-			return makeFrame(framePushPromise, 0, 1, zeros(4))
-		}, codeProtocol},
-		{"PING on a stream", func(*peer) []byte {
-			return makeFrame(framePing, 0, 1, zeros(8))
-		}, codeProtocol},
-		{"PING's size", func(*peer) []byte { return makeFrame(framePing, 0, 0, zeros(7)) }, codeFrameSize},
-		{"GOAWAY on a stream", func(*peer) []byte {
-			return makeFrame(frameGoAway, 0, 1, zeros(8))
-		}, codeProtocol},
-		{"GOAWAY's size", func(*peer) []byte {
-			return makeFrame(frameGoAway, 0, 0, zeros(7))
-		}, codeFrameSize},
-		{"WINDOW_UPDATE's size", func(*peer) []byte {
-			return makeFrame(frameWindowUpdate, 0, 0, zeros(3))
-		}, codeFrameSize},
-		{"WINDOW_UPDATE of 0", func(*peer) []byte { return appendWindowUpdate(nil, 0, 0) }, codeProtocol},
-		{"WINDOW_UPDATE's overflow", func(*peer) []byte {
-			return appendWindowUpdate(nil, 0, maxWindow)
-		}, codeFlowControl},
-		{"WINDOW_UPDATE on an idle stream", func(*peer) []byte {
-			return appendWindowUpdate(nil, 9, 1)
-		}, codeProtocol},
-		{"CONTINUATION first", func(*peer) []byte {
-			return makeFrame(frameContinuation, flagEndHeaders, 1, nil)
-		}, codeProtocol},
-		{"CONTINUATION of another stream", func(*peer) []byte {
-			return append(makeFrame(frameHeaders, 0, 3, nil), makeFrame(frameContinuation, 0, 5, nil)...)
-		}, codeProtocol},
-		{"header block interrupted", func(*peer) []byte {
-			return append(makeFrame(frameHeaders, 0, 3, nil), makeFrame(77, 0, 0, nil)...)
-		}, codeProtocol},
-		{"header block of many frames", func(*peer) []byte {
-			return append(makeFrame(frameHeaders, 0, 3, nil),
-				bytes.Repeat(makeFrame(frameContinuation, 0, 3, nil), maxContinuations+1)...)
-		}, codeEnhanceYourCalm},
-		{"header block of many bytes", func(*peer) []byte {
-			return append(makeFrame(frameHeaders, 0, 3, zeros(maxFrame)),
-				bytes.Repeat(makeFrame(frameContinuation, 0, 3, zeros(maxFrame)), 2)...)
-		}, codeEnhanceYourCalm},
+		{"frame too large", nil, makeFrame(frameData, 0, 1, zeros(maxFrame+1)), codeFrameSize},
+		{"unknown frame too large", nil, makeFrame(77, 0, 0, zeros(maxFrame+1)), codeFrameSize},
+		{"DATA on stream 0", nil, makeFrame(frameData, 0, 0, nil), codeProtocol},
+		{"DATA on an idle stream", nil, makeFrame(frameData, 0, 9, nil), codeProtocol},
+		{
+			"DATA without padding's length",
+			[]uint32{3},
+			makeFrame(frameData, flagPadded, 3, nil), codeFrameSize,
+		},
+		{
+			"DATA of padding only",
+			[]uint32{3},
+			makeFrame(frameData, flagPadded, 3, []byte{2, 0}), codeProtocol,
+		},
+		{"HEADERS on stream 0", nil, makeFrame(frameHeaders, flagEndHeaders, 0, nil), codeProtocol},
+		{"HEADERS on an even stream", []uint32{2}, nil, codeProtocol},
+		{"HEADERS on an earlier stream", []uint32{9, 7}, nil, codeProtocol},
+		{"HEADERS on a closed stream", []uint32{1}, nil, codeStreamClosed},
+		{
+			"HEADERS of padding only", nil,
+			makeFrame(frameHeaders, flagPadded|flagEndHeaders, 3, []byte{9, 0}), codeProtocol,
+		},
+		{
+			"HEADERS without padding's length", nil,
+			makeFrame(frameHeaders, flagPadded|flagEndHeaders, 3, nil), codeFrameSize,
+		},
+		{
+			"HEADERS without the priority", nil,
+			makeFrame(frameHeaders, flagPriority|flagEndHeaders, 3, zeros(4)), codeFrameSize,
+		},
+		{
+			"HPACK index", nil,
+			makeFrame(frameHeaders, flagEndHeaders, 3, []byte{0xff, 0x80, 0x01}), codeCompression,
+		},
+		{"HPACK cut", nil, makeFrame(frameHeaders, flagEndHeaders, 3, []byte{0x40, 5, 'a'}), codeCompression},
+		{
+			"HPACK table size", nil,
+			makeFrame(frameHeaders, flagEndHeaders, 3, []byte{0x3f, 0xe2, 0x1f}), codeCompression, // 4097
+		},
+		{
+			"HPACK string", nil,
+			makeFrame(frameHeaders, flagEndHeaders, 3,
+				append([]byte{0x40, 1, 'a', 0x7f, 0x82, 0x7f}, zeros(9)...)), codeCompression,
+		},
+		{"PRIORITY on stream 0", nil, makeFrame(framePriority, 0, 0, zeros(5)), codeProtocol},
+		{"RST_STREAM on stream 0", nil, makeFrame(frameRSTStream, 0, 0, zeros(4)), codeProtocol},
+		{"RST_STREAM on an idle stream", nil, makeFrame(frameRSTStream, 0, 9, zeros(4)), codeProtocol},
+		{"RST_STREAM's size", nil, makeFrame(frameRSTStream, 0, 1, zeros(5)), codeFrameSize},
+		{"SETTINGS on a stream", nil, makeFrame(frameSettings, 0, 1, nil), codeProtocol},
+		{"SETTINGS' size", nil, makeFrame(frameSettings, 0, 0, zeros(5)), codeFrameSize},
+		{"SETTINGS' acknowledgment", nil, makeFrame(frameSettings, flagAck, 0, zeros(6)), codeFrameSize},
+		{"ENABLE_PUSH", nil, settings(settingEnablePush, 2), codeProtocol},
+		{"INITIAL_WINDOW_SIZE", nil, settings(settingInitialWindow, 1<<31), codeFlowControl},
+		{
+			"INITIAL_WINDOW_SIZE of open streams",
+			[]uint32{3},
+			append(appendWindowUpdate(nil, 3, maxWindow-defaultWindow),
+				settings(settingInitialWindow, defaultWindow+1)...), codeFlowControl,
+		},
+		{"MAX_FRAME_SIZE too small", nil, settings(settingMaxFrameSize, 1<<14-1), codeProtocol},
+		{"MAX_FRAME_SIZE too large", nil, settings(settingMaxFrameSize, 1<<24), codeProtocol},
+		{"PUSH_PROMISE", nil, makeFrame(framePushPromise, 0, 1, zeros(4)), codeProtocol},
+		{"PING on a stream", nil, makeFrame(framePing, 0, 1, zeros(8)), codeProtocol},
+		{"PING's size", nil, makeFrame(framePing, 0, 0, zeros(7)), codeFrameSize},
+		{"GOAWAY on a stream", nil, makeFrame(frameGoAway, 0, 1, zeros(8)), codeProtocol},
+		{"GOAWAY's size", nil, makeFrame(frameGoAway, 0, 0, zeros(7)), codeFrameSize},
+		{"WINDOW_UPDATE's size", nil, makeFrame(frameWindowUpdate, 0, 0, zeros(3)), codeFrameSize},
+		{"WINDOW_UPDATE of 0", nil, appendWindowUpdate(nil, 0, 0), codeProtocol},
+		{"WINDOW_UPDATE's overflow", nil, appendWindowUpdate(nil, 0, maxWindow), codeFlowControl},
+		{"WINDOW_UPDATE on an idle stream", nil, appendWindowUpdate(nil, 9, 1), codeProtocol},
+		{"CONTINUATION first", nil, makeFrame(frameContinuation, flagEndHeaders, 1, nil), codeProtocol},
+		{
+			"CONTINUATION of another stream", nil,
+			append(makeFrame(frameHeaders, 0, 3, nil), makeFrame(frameContinuation, 0, 5, nil)...),
+			codeProtocol,
+		},
+		{
+			"header block interrupted", nil,
+			append(makeFrame(frameHeaders, 0, 3, nil), makeFrame(77, 0, 0, nil)...), codeProtocol,
+		},
+		{
+			"header block of many frames", nil,
+			append(makeFrame(frameHeaders, 0, 3, nil),
+				bytes.Repeat(makeFrame(frameContinuation, 0, 3, nil), maxContinuations+1)...),
+			codeEnhanceYourCalm,
+		},
+		{
+			"header block of many bytes", nil,
+			append(makeFrame(frameHeaders, 0, 3, zeros(maxFrame)),
+				bytes.Repeat(makeFrame(frameContinuation, 0, 3, zeros(maxFrame)), 2)...), codeEnhanceYourCalm,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPeer(t, Options{})
-			p.send(p.call(1, ask("a")), tt.send(p))
+			p.send(p.call(1, ask("a")))
+			for _, id := range tt.opens {
+				p.send(p.open(id))
+			}
+			p.send(tt.send)
 			p.reply(1)
 			require.Equal(t, tt.code, codeOf(t, p.expectGoAway(tt.code)))
 		})
