@@ -12,9 +12,7 @@ type window struct {
 	untrimmed   int  // hits since hits were last removed by score
 	counted     bool // somebody has counted its members
 
-	usedMs      int64  // when a hit was last added or counted
-	script      uint64 // that did it; 0: none
-	order       order
+	uses        uses
 	last, count touch // the last hit that was added and not counted, and the last count
 	repeats     uint8 // hits in a row whose member was there
 }
