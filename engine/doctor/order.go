@@ -79,11 +79,7 @@ func constantMember(r *rule, o *call) {
 	if w.repeats < constantHits || o.zsetLen() != 1 || !o.expires() {
 		return
 	}
-	n := int64(1)
-	if w.repeats == constantHits {
-		n = constantHits
-	}
-	o.found(r, o.key, n)
+	o.foundAfter(r, o.key, constantHits, int64(w.repeats))
 }
 
 // zsetLen returns how many members the call's sorted set has.
