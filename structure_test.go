@@ -63,8 +63,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// largeFields is how many fields a struct may have and be read at one sight, and largeStructs how many structs
-// have more. They are counted as the bounds are.
+// largeStructs is how many structs have more than largeFields fields, which are counted as the bounds are.
 const (
 	largeFields  = 12
 	largeStructs = 22
@@ -136,8 +135,10 @@ func h(c *Command) bool { return c.Name == "get" || "x y" != c.FullName() || tab
 	require.Equal(t, 3, s.count("tests of a command's name"))
 	require.Equal(t, 1, s.count("init functions"))
 	require.Empty(t, s.large())
-	s.addSource(t, "package p; type Large struct { a, b, c, d, e, f, g int; more; h, i string; j, k, l []T }\n"+
-		"type more struct { m, n int }")
+	s.addSource(t, `package p
+type Large struct { a, b, c, d, e, f, g int; more; h, i string; j, k, l []T }
+type more struct { m, n int }
+`)
 	require.Equal(t, 14, s.count("fields of Large"))
 	require.Equal(t, []string{"Large"}, s.large())
 }

@@ -53,9 +53,6 @@ func (m *meter) allocated() (bytes int64, known bool) {
 	return m.state.Granted - m.state.Room, !m.collected
 }
 
-// stopRequested reports whether the script has been asked to stop.
-func (m *meter) stopRequested() bool { return m.run != nil && m.run.mustStop() }
-
 // end ends the run. It collects the garbage of a large run, which Go would keep
 // until others allocate as much.
 func (m *meter) end() {
@@ -105,7 +102,7 @@ func (m *meter) poll() (stop string) {
 	if m.run == nil {
 		m.run = m.tracker.add(m)
 	}
-	if m.tracker.checkThreshold(m.run, m.command); m.stopRequested() {
+	if m.tracker.checkThreshold(m.run, m.command); m.run.mustStop() {
 		m.stop()
 		return m.errText
 	}

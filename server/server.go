@@ -495,9 +495,11 @@ func (s *Server) trimIdle() {
 }
 
 // isClosing reports whether shutdown has begun.
-func (s *Server) isClosing() bool {
+func (s *Server) isClosing() bool { return isClosed(s.done) }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-s.done:
+	case <-c:
 		return true
 	default:
 		return false

@@ -165,8 +165,8 @@ func (l *limits) degrade(x *unit) {
 		} else {
 			reason = errorText(x.reply)
 		}
-		l.upstream.options.Log.Warn("upstream: decisions are degraded", "since", now.UTC().Format(time.RFC3339Nano),
-			"error", reason)
+		l.upstream.options.Log.Warn("upstream: decisions are degraded",
+			"since", now.UTC().Format(time.RFC3339Nano), "error", reason)
 	}
 }
 

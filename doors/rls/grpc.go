@@ -39,25 +39,25 @@ type head struct {
 }
 
 // route decides which method is called. It returns an error for those that are not served.
-func (h *fields) route() (head, *status) {
+func (h *fields) route() (to head, _ *status) {
 	switch {
 	case h.tooLarge():
-		return head{}, &status{http: 431, code: statusResourceExhausted, text: "headers larger than 16384 bytes"}
+		return to, &status{http: 431, code: statusResourceExhausted, text: "headers larger than 16384 bytes"}
 	case h.method != "POST":
-		return head{}, &status{http: 405, code: statusInternal, text: "gRPC calls are POST requests"}
+		return to, &status{http: 405, code: statusInternal, text: "gRPC calls are POST requests"}
 	case !isGRPC(h.contentType):
-		return head{}, &status{http: 415, code: statusInternal, text: "the content type is not application/grpc"}
+		return to, &status{http: 415, code: statusInternal, text: "the content type is not application/grpc"}
 	}
-	out := head{compressed: h.encoding != "" && h.encoding != "identity"}
+	to.compressed = h.encoding != "" && h.encoding != "identity"
 	switch h.path {
 	case pathDecide:
-		out.authorization = h.authorization
+		to.authorization = h.authorization
 	case pathHealth:
-		out.health = true
+		to.health = true
 	default:
-		return head{}, &status{code: statusUnimplemented, text: "unknown method " + h.path}
+		return to, &status{code: statusUnimplemented, text: "unknown method " + h.path}
 	}
-	return out, nil
+	return to, nil
 }
 
 // isGRPC reports whether a content type is that of gRPC with protobuf.

@@ -102,7 +102,8 @@ func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, rep
 	if seen.rules == nil {
 		return
 	}
-	o.client, o.ctx, o.cmd, o.change, o.args, o.reply, o.hit.known = cl, c, cmd, seen.change, args, reply, false
+	o.client, o.ctx, o.cmd, o.change, o.args, o.reply = cl, c, cmd, seen.change, args, reply
+	o.hit.known = false
 	if seen.keyed {
 		o.hash = o.keyHash + uint64(c.DBIndex)
 		o.shard = &cl.memory.shards[store.ShardIndex(o.key)]

@@ -119,7 +119,8 @@ func countsDenied(r *rule, o *call) {
 		return
 	}
 	w := o.window()
-	if w.uses.order != hitFirst || w.source != byClient || !w.last.by(o.client.id, o.ctx.NowMs) || !o.expires() {
+	if w.uses.order != hitFirst || w.source != byClient || !w.last.by(o.client.id, o.ctx.NowMs) ||
+		!o.expires() {
 		return
 	}
 	w.last = touch{} // a hit is found once

@@ -83,8 +83,9 @@ var statRows = []row{
 		differs("0: no thread is for reading and writing only.")),
 	always("reply_buffer_shrinks reply_buffer_expands", 0,
 		differs("0: a connection's buffer follows its replies.")),
-	fact("client_query_buffer_limit_disconnections", func(f *Facts) any { return f.Stats.Refusals.QueryLimit.Load() },
-		disconnections),
+	fact("client_query_buffer_limit_disconnections", func(f *Facts) any {
+		return f.Stats.Refusals.QueryLimit.Load()
+	}, disconnections),
 	fact("client_output_buffer_limit_disconnections", func(f *Facts) any {
 		return f.Stats.Refusals.OutputLimit.Load()
 	}, disconnections),

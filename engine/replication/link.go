@@ -93,7 +93,8 @@ func NewLink(o LinkOptions) *Link {
 	l := &Link{
 		o: o, tick: make(chan struct{}, 1), acks: acks{due: make(chan struct{}, 1)},
 		stop: make(chan struct{}), done: make(chan struct{}),
-		state: Connect, downUs: nowUs, attempt: attempt{beganUs: nowUs - retryUs}, copy: receivedCopy{left: -1},
+		state: Connect, downUs: nowUs, copy: receivedCopy{left: -1},
+		attempt: attempt{beganUs: nowUs - retryUs},
 	}
 	go l.run()
 	return l

@@ -11,7 +11,7 @@ import (
 // NoID is the identifier of no history.
 var NoID = strings.Repeat("0", 40)
 
-// NewID returns an identifier for a new history.
+// NewID returns a random identifier, as a new history has one.
 func NewID() string {
 	var b [20]byte
 	_, _ = rand.Read(b[:]) // it cannot fail

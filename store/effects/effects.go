@@ -136,7 +136,8 @@ func (g *Group) Enter(e Event) Mark {
 	return m
 }
 
-// Leave ends the command whose Enter returned m. If its changes are not accounted for, it is added as it was sent.
+// Leave ends the command whose Enter returned m. If its changes are not accounted for, it is added as it was
+// sent.
 func (g *Group) Leave(m Mark, db int, args [][]byte) {
 	if g.current.changed && !g.current.accounted {
 		g.add(db, args)

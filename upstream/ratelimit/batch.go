@@ -15,8 +15,8 @@ type Batch struct {
 // Combines reports whether one call of a function can decide both calls: they are about
 // the same key, with the same limits and algorithm.
 func (k *Call) Combines(o *Call) bool {
-	return k.caller.decides && o.caller.decides && k.function == o.function && slices.Equal(k.keys[0], o.keys[0]) &&
-		slices.EqualFunc(k.args, o.args, slices.Equal[[]byte])
+	return k.caller.decides && o.caller.decides && k.function == o.function &&
+		slices.Equal(k.keys[0], o.keys[0]) && slices.EqualFunc(k.args, o.args, slices.Equal[[]byte])
 }
 
 // Combinable reports whether there are calls that combine with k. Those have the same
