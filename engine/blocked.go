@@ -102,10 +102,7 @@ func (b *Blocked) TimeoutMs() int64 { return b.wait.TimeoutMs }
 
 // count adds n to the waits, and to those that have a timeout if this one has.
 func (b *Blocked) count(n int64) {
-	b.session.engine.stats.Blocked.Add(n)
-	if b.wait.Room != nil || b.wait.TimeoutMs > 0 {
-		b.session.engine.stats.TimedWaits.Add(n)
-	}
+	b.session.engine.stats.Blocked.Add(n, b.wait.Room != nil || b.wait.TimeoutMs > 0)
 }
 
 // TimeOut ends the wait with the reply of a timeout, unless it has ended. A panic ends the client only. Any

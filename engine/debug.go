@@ -49,7 +49,7 @@ func (e *Engine) debugSleep(c *commands.Ctx) resp.Value {
 // DEBUG SET-ACTIVE-EXPIRE 0 | 1
 func (e *Engine) debugSetActiveExpire(c *commands.Ctx) resp.Value {
 	on, _ := store.ParseInt(c.Args[2])
-	e.room.ReclaimOff.Store(on == 0)
+	e.room.Reclaims.Off.Store(on == 0)
 	return resp.OK
 }
 

@@ -163,4 +163,4 @@ func (e *Engine) MaxMemory() int64 { return e.room.MaxMemory() }
 // SetReserve has keys evicted so many bytes before used memory reaches maxmemory, for
 // memory that the process needs beside it, such as garbage that awaits collection. Where
 // nothing can be evicted maxmemory holds as it is.
-func (e *Engine) SetReserve(bytes int64) { e.room.Reserve.Store(bytes) }
+func (e *Engine) SetReserve(bytes int64) { e.room.Limit.Reserve.Store(bytes) }

@@ -113,7 +113,8 @@ func (e *Engine) readMemory(use memory.Use) *memory.Facts {
 	f := &memory.Facts{
 		Use: use, Heap: process.ReadHeap(), Resident: process.ResidentBytes(),
 		Scripts: e.scripts.Stats(), Libraries: e.scripts.LibraryStats(),
-		Max: e.room.MaxMemory(), Policy: e.cfg.String("maxmemory-policy"), Reserve: e.room.Reserve.Load(),
+		Max: e.room.MaxMemory(), Policy: e.cfg.String("maxmemory-policy"),
+		Reserve:  e.room.Limit.Reserve.Load(),
 		Sessions: int64(e.Sessions()),
 	}
 	f.Used = f.Use.Used()

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"sync"
 	"sync/atomic"
 
@@ -50,10 +48,4 @@ func (n *life) conclude(d *shutdown) bool {
 	defer n.mu.Unlock()
 	n.final = n.current == d
 	return n.final
-}
-
-func newRunID() string {
-	var b [20]byte
-	_, _ = rand.Read(b[:]) // it cannot fail
-	return hex.EncodeToString(b[:])
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/zlimit/zlimit/engine/pause"
 	"github.com/zlimit/zlimit/engine/process"
 	"github.com/zlimit/zlimit/engine/pubsub"
+	"github.com/zlimit/zlimit/engine/replication"
 	"github.com/zlimit/zlimit/engine/room"
 	"github.com/zlimit/zlimit/engine/tracking"
 	"github.com/zlimit/zlimit/logging"
@@ -50,7 +51,7 @@ func New(o Options) *Engine {
 		}),
 	}
 	e.cfg.policies.Init(cfg, o.Log, e.cfg.followPolicies)
-	e.life.startUs, e.life.runID = o.Clock.NowUs(), newRunID()
+	e.life.startUs, e.life.runID = o.Clock.NowUs(), replication.NewID()
 	e.life.node = cluster.NewSelf(cfg, e.port, func() int64 { return e.repl.stream.Position().Offset })
 	e.life.cluster = cfg.Bool("cluster-enabled")
 	e.locks.store, e.locks.scripts = e.store, e.scripts

@@ -195,7 +195,7 @@ func (x *ending) evict(bytes int64) bool {
 		x.left()
 		return false
 	}
-	s.engine.stats.Evicted.Add(1)
+	s.engine.stats.Refusals.Evicted.Add(1)
 	s.engine.options.Log.Info("Evicting client: " + line)
 	x.die()
 	return true

@@ -27,11 +27,11 @@ func TestCollectionInBackground(t *testing.T) {
 			synctest.Wait()
 		}
 		require.Equal(t, 1, calls, "one collection at a time")
-		require.Negative(t, m.otherBytes)
+		require.Negative(t, m.heap.otherBytes)
 		close(release)
 		synctest.Wait()
 		require.Empty(t, m.collect(1000))
-		require.GreaterOrEqual(t, m.otherBytes, int64(len(others)))
+		require.GreaterOrEqual(t, m.heap.otherBytes, int64(len(others)))
 	})
 	runtime.KeepAlive(others)
 }

@@ -106,9 +106,9 @@ func (in *interp) start(c *commands.Ctx, s *script, readOnly bool, kind runKind,
 	in.libraries.Reset()
 	in.meter.begin(kind, memoryLimit)
 	in.child.Out.Limit = in.meter.limit // of the reply of one command
-	in.meter.follows = c.Mode.Is(commands.Follows)
+	in.meter.info.follows = c.Mode.Is(commands.Follows)
 	if kind == runFunction {
-		in.meter.name, in.meter.command = s.sha, c.Args
+		in.meter.info.name, in.meter.command = s.sha, c.Args
 	}
 }
 

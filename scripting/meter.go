@@ -20,20 +20,15 @@ type meter struct {
 	// measure estimates the bytes that the script can reach, up to limit.
 	measure func(limit int64) int64
 
-	kind runKind
-	// name and command are shown by FUNCTION STATS.
-	name       string
-	command    [][]byte
-	follows    bool        // as in commands.Ctx
-	limit      int64       // lua-memory-limit; 0 for none
-	otherBytes int64       // bytes in the heap besides the script after the last collection; -1 before it
-	collection *collection // nil if the run has started none, or has seen it end
-	run        *activeRun  // nil until the first poll
-	wrote      bool        // a write command was called
-	errText    string      // why the script was stopped or refused memory
-	collected  bool        // collect was called, so that Room no longer tells what was allocated
-	measured   bool        // the heap has grown beyond garbage
-	stopState  runState    // the state that stopped the run; stateClean if none did
+	info      runInfo
+	command   [][]byte // shown by FUNCTION STATS
+	limit     int64    // lua-memory-limit; 0 for none
+	heap      heapWatch
+	run       *activeRun // nil until the first poll
+	wrote     bool       // a write command was called
+	errText   string     // why the script was stopped or refused memory
+	collected bool       // collect was called, so that Room no longer tells what was allocated
+	stopState runState   // the state that stopped the run; stateClean if none did
 }
 
 // stepsPerPoll takes the machine some tens of microseconds.
@@ -44,9 +39,8 @@ const unlimited = 1 << 62
 
 // begin prepares the meter for a run, which end must follow.
 func (m *meter) begin(kind runKind, limit int64) {
-	m.kind, m.limit, m.otherBytes = kind, limit, -1
-	m.wrote, m.measured, m.stopState = false, false, stateClean
-	m.errText, m.collection, m.collected = "", nil, false
+	m.info, m.limit, m.heap = runInfo{kind: kind}, limit, heapWatch{otherBytes: -1}
+	m.wrote, m.stopState, m.errText, m.collected = false, stateClean, "", false
 	room := limit
 	if limit <= 0 {
 		room = unlimited
@@ -59,20 +53,17 @@ func (m *meter) allocated() (bytes int64, known bool) {
 	return m.state.Granted - m.state.Room, !m.collected
 }
 
-// stopRequested reports whether the script has been asked to stop.
-func (m *meter) stopRequested() bool { return m.run != nil && m.run.mustStop() }
-
 // end ends the run. It collects the garbage of a large run, which Go would keep
 // until others allocate as much.
 func (m *meter) end() {
-	if m.measured {
+	if m.heap.grown {
 		go debug.FreeOSMemory() // the caller may hold locks
 	}
 	if m.run != nil {
 		m.tracker.remove(m.run)
 		m.run = nil
 	}
-	m.name, m.command = "", nil
+	m.command = nil
 }
 
 // markWrite is called before a command that writes. From then on the script
@@ -88,7 +79,7 @@ func (m *meter) markWrite() bool {
 
 func (m *meter) stop() {
 	m.state.Steps, m.stopState = 0, m.run.load()
-	if m.errText = errKilled; m.kind == runLoad {
+	if m.errText = errKilled; m.info.kind == runLoad {
 		m.errText = errLoadTimeout
 	}
 }
@@ -111,7 +102,7 @@ func (m *meter) poll() (stop string) {
 	if m.run == nil {
 		m.run = m.tracker.add(m)
 	}
-	if m.tracker.checkThreshold(m.run, m.command); m.stopRequested() {
+	if m.tracker.checkThreshold(m.run, m.command); m.run.mustStop() {
 		m.stop()
 		return m.errText
 	}
@@ -138,19 +129,33 @@ func (m *meter) collect(wanted int64) (failure string) {
 		return m.outOfMemory()
 	}
 	m.state.Room = max((m.limit-total)/2, min(m.limit/8, garbage))
-	inHeap := heap()
-	m.measured = m.measured || inHeap > garbage
-	if inHeap+wanted+m.state.Room-max(m.otherBytes, 0) > m.limit+garbage {
-		// Else a longer array would be placed beside the holes of shorter ones.
-		if m.collection == nil {
-			m.collection = startCollection(inHeap, max(garbage, m.limit/4))
-		}
-		if m.collection.await(inHeap + wanted) {
-			m.collection = nil
-			m.otherBytes = max(heap()-total, 0)
-		}
-	}
+	m.heap.collect(m.limit, total, wanted, wanted+m.state.Room)
 	return ""
+}
+
+// A heapWatch collects the garbage of a run.
+type heapWatch struct {
+	otherBytes int64       // bytes in the heap besides the script after the last collection; -1 before it
+	collection *collection // nil if the run has started none, or has seen it end
+	grown      bool        // the heap has grown beyond garbage
+}
+
+// collect collects garbage if the heap could grow beyond the limit and twice garbage until the next call, by
+// growth bytes. The script, which has total bytes, is about to allocate wanted of them.
+func (w *heapWatch) collect(limit, total, wanted, growth int64) {
+	inHeap := heap()
+	w.grown = w.grown || inHeap > garbage
+	if inHeap+growth-max(w.otherBytes, 0) <= limit+garbage {
+		return
+	}
+	// Else a longer array would be placed beside the holes of shorter ones.
+	if w.collection == nil {
+		w.collection = startCollection(inHeap, max(garbage, limit/4))
+	}
+	if w.collection.await(inHeap + wanted) {
+		w.collection = nil
+		w.otherBytes = max(heap()-total, 0)
+	}
 }
 
 // A collection runs in the background: the script holds its shards.
@@ -189,7 +194,7 @@ var freeOSMemory = debug.FreeOSMemory
 
 // outOfMemory returns the error of a script that needs more memory than it may have.
 func (m *meter) outOfMemory() string {
-	m.errText, m.measured = errNoMemory, true
+	m.errText, m.heap.grown = errNoMemory, true
 	return errNoMemory
 }
 

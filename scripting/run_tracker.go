@@ -31,11 +31,16 @@ const (
 	stateExitingDirty                 // it must stop although it has written, because the process exits
 )
 
-// An activeRun is a run that has polled at least once.
-type activeRun struct {
+// A runInfo says what runs.
+type runInfo struct {
 	kind    runKind
 	name    string // of a function
 	follows bool   // earlier commands of the same EXEC may have written
+}
+
+// An activeRun is a run that has polled at least once.
+type activeRun struct {
+	info    runInfo
 	sinceUs int64
 	state   atomic.Uint32 // a runState; only the run itself changes stateClean to stateWrote
 	overdue bool          // past the threshold; protected by runTracker.mu
@@ -91,7 +96,7 @@ func newRunTracker(nowUs func() int64, thresholdMs int64) *runTracker {
 }
 
 func (t *runTracker) add(m *meter) *activeRun {
-	r := &activeRun{kind: m.kind, name: m.name, follows: m.follows}
+	r := &activeRun{info: m.info}
 	if m.wrote {
 		r.transition(stateClean, stateWrote)
 	}
@@ -119,7 +124,7 @@ func (t *runTracker) checkThreshold(r *activeRun, command [][]byte) {
 	if t.nowUs == nil || r.overdue {
 		return
 	}
-	if r.kind == runLoad {
+	if r.info.kind == runLoad {
 		if (t.nowUs()-r.sinceUs)/1000 > loadLimitMs {
 			r.transition(stateClean, stateKilled)
 		}
@@ -164,10 +169,10 @@ func (t *runTracker) function() (f *functionRun, refusal string) {
 	switch r := t.oldest(); {
 	case r == nil:
 		return nil, ""
-	case r.kind != runFunction:
-		return nil, busyReplies[r.kind]
+	case r.info.kind != runFunction:
+		return nil, busyReplies[r.info.kind]
 	default:
-		return &functionRun{r.name, r.command, (t.nowUs() - r.sinceUs) / 1000}, ""
+		return &functionRun{r.info.name, r.command, (t.nowUs() - r.sinceUs) / 1000}, ""
 	}
 }
 
@@ -182,7 +187,7 @@ func (t *runTracker) updateBusy() {
 		}
 		return
 	}
-	t.busy.Store(&Busy{Reply: busyReplies[oldest.kind]})
+	t.busy.Store(&Busy{Reply: busyReplies[oldest.info.kind]})
 	if was == nil {
 		close(t.becomesBusy)
 	}
@@ -200,9 +205,9 @@ func (t *runTracker) kill(kind runKind) (refusal string) {
 		case !r.overdue:
 		case r.load() == stateWrote || r.load() == stateExitingDirty:
 			refusal = errUnkillable
-		case r.kind != kind:
+		case r.info.kind != kind:
 			if refusal == errNotBusy {
-				refusal = busyReplies[r.kind]
+				refusal = busyReplies[r.info.kind]
 			}
 		case r.transition(stateClean, stateKilled) || r.mustStop():
 			killed = true
@@ -233,7 +238,7 @@ func (t *runTracker) stopRuns(mode stopMode) {
 
 // stopRun stops an overdue run if the mode says so. It requires mu.
 func (t *runTracker) stopRun(r *activeRun) {
-	if t.stopMode == stopNone || t.stopMode == stopClean && r.follows {
+	if t.stopMode == stopNone || t.stopMode == stopClean && r.info.follows {
 		return
 	}
 	if r.transition(stateClean, stateExiting) || t.stopMode == stopClean {

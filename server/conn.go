@@ -489,7 +489,7 @@ func (c *conn) rejectInput(err error) {
 		c.out.append([]byte("-ERR " + protoErr.Error() + "\r\n"))
 		return
 	}
-	c.server.engine.Stats().QueryLimit.Add(1)
+	c.server.engine.Stats().Refusals.QueryLimit.Add(1)
 	c.logEnd(slog.LevelWarn, "closed by client-query-buffer-limit", "error", err)
 }
 

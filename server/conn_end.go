@@ -133,7 +133,7 @@ func (c *conn) end(graceful bool) {
 	c.life.stop()
 	unread := c.out.overflow()
 	if unread > 0 { // counted and logged before other clients can see that it is gone
-		c.server.engine.Stats().OutputLimit.Add(1)
+		c.server.engine.Stats().Refusals.OutputLimit.Add(1)
 		c.logEnd(slog.LevelWarn, "closed by client-output-buffer-limit", "unread", unread)
 	}
 	c.phase = gone // if the following panics

@@ -113,7 +113,7 @@ func (d *door) serve() {
 
 // reject closes a connection that is not served.
 func (d *door) reject(nc net.Conn) {
-	d.server.engine.Stats().Rejected.Add(1)
+	d.server.engine.Stats().Refusals.Rejected.Add(1)
 	nc.Close()
 }
 

@@ -75,7 +75,7 @@ func (d *rlsDoor) serveConn(nc net.Conn) error {
 		}
 	}()
 	if err := over.HandshakeContext(ctx); err != nil {
-		d.server.engine.Stats().Handshakes.Add(1)
+		d.server.engine.Stats().Refusals.Handshakes.Add(1)
 		nc.Close()
 		return err
 	}

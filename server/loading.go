@@ -9,14 +9,7 @@ type loading struct {
 }
 
 // isDone reports whether the files are loaded.
-func (l *loading) isDone() bool {
-	select {
-	case <-l.done:
-		return true
-	default:
-		return false
-	}
-}
+func (l *loading) isDone() bool { return isClosed(l.done) }
 
 // load loads the files of an engine. It calls ready when that takes time, or has ended.
 func (l *loading) load(o *ownEngine, ready func()) (err error) {

@@ -373,7 +373,7 @@ func (s *Server) admit(nc net.Conn) {
 	switch {
 	case full && overTLS:
 		// As in Redis, nothing is sent: there was no handshake.
-		s.engine.Stats().Rejected.Add(1)
+		s.engine.Stats().Refusals.Rejected.Add(1)
 		nc.Close()
 		return
 	case full:
@@ -432,7 +432,7 @@ func (s *Server) forget(c *conn) {
 // reject sends a client the reason why it is not served. A new socket's empty buffer takes a line without
 // blocking, so that a flood of such clients does not delay others; other connections may have to wait.
 func (s *Server) reject(nc net.Conn, reason string) {
-	s.engine.Stats().Rejected.Add(1)
+	s.engine.Stats().Refusals.Rejected.Add(1)
 	defer nc.Close()
 	t, err := newTransport(nc)
 	if err != nil {
@@ -495,9 +495,11 @@ func (s *Server) trimIdle() {
 }
 
 // isClosing reports whether shutdown has begun.
-func (s *Server) isClosing() bool {
+func (s *Server) isClosing() bool { return isClosed(s.done) }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-s.done:
+	case <-c:
 		return true
 	default:
 		return false

@@ -35,7 +35,7 @@ func (c *conn) shakeHands(over *tlsConn) bool {
 	}
 	_ = over.SetDeadline(time.Now().Add(timeout)) // if it fails, so does the handshake
 	if err := over.Handshake(); err != nil {
-		c.server.engine.Stats().Handshakes.Add(1)
+		c.server.engine.Stats().Refusals.Handshakes.Add(1)
 		if timedOut(err) {
 			err = fmt.Errorf("the TLS handshake took longer than %v", timeout)
 		}
@@ -52,7 +52,7 @@ func (c *conn) shakeHands(over *tlsConn) bool {
 	}
 	c.signals.handshaking.Store(false)
 	if c.server.isDenied(over.RemoteAddr()) {
-		c.server.engine.Stats().Rejected.Add(1)
+		c.server.engine.Stats().Refusals.Rejected.Add(1)
 		c.progress.denied = true
 	}
 	return true

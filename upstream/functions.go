@@ -124,7 +124,14 @@ const retryLoad = time.Second
 // load loads the library on a node, or the script, unless another call has done so meanwhile. A node's
 // refusal holds for retryLoad.
 func (l *limits) load(n *node) error {
-	f := &n.functions
+	return n.functions.load(func() error {
+		l.upstream.counts.libraries.Add(1)
+		return l.loadOnce(n)
+	})
+}
+
+// load calls once, unless the library is loaded or was refused lately.
+func (f *functions) load(once func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.loaded.Load() {
@@ -134,8 +141,7 @@ func (l *limits) load(n *node) error {
 		return f.refused
 	}
 	f.refused = nil
-	l.upstream.counts.libraries.Add(1)
-	err := l.loadOnce(n)
+	err := once()
 	if errors.As(err, &f.refused) {
 		f.refusedAt = time.Now()
 	}
@@ -161,7 +167,7 @@ func (l *limits) loadOnce(n *node) error {
 		}
 		f.scripts.Store(true)
 		without = errorText(reply) + "; and no script instead: "
-		l.upstream.log.Warn("upstream: no functions, scripts are used instead", "node", n.addr,
+		l.upstream.options.Log.Warn("upstream: no functions, scripts are used instead", "node", n.addr,
 			"error", errorText(reply))
 	}
 	if err := n.checkVersion(); err != nil {

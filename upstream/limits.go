@@ -165,8 +165,8 @@ func (l *limits) degrade(x *unit) {
 		} else {
 			reason = errorText(x.reply)
 		}
-		l.upstream.log.Warn("upstream: decisions are degraded", "since", now.UTC().Format(time.RFC3339Nano),
-			"error", reason)
+		l.upstream.options.Log.Warn("upstream: decisions are degraded",
+			"since", now.UTC().Format(time.RFC3339Nano), "error", reason)
 	}
 }
 
@@ -178,7 +178,7 @@ func (l *limits) look(now time.Time) {
 		return
 	}
 	start := time.UnixMicro(since)
-	l.upstream.log.Info("upstream: decisions are no longer degraded", "since",
+	l.upstream.options.Log.Info("upstream: decisions are no longer degraded", "since",
 		start.UTC().Format(time.RFC3339Nano),
 		"until", last.UTC().Format(time.RFC3339Nano), "degraded", l.upstream.counts.degraded.Load())
 }

@@ -35,10 +35,50 @@ type node struct {
 
 	functions functions
 
-	mu     sync.Mutex
-	lanes  map[laneKey]*lane // protected by mu
-	idle   []*ownConn        // protected by mu: connections of their own that nobody uses
-	closed bool              // protected by mu
+	conns conns
+}
+
+// conns are the connections to a node.
+type conns struct {
+	mu    sync.Mutex
+	lanes map[laneKey]*lane // protected by mu; nil after detach
+	idle  []*ownConn        // protected by mu: connections of their own that nobody uses
+}
+
+// take returns an idle connection; nil if there is none. It reports whether the node is closed.
+func (c *conns) take(k laneKey) (_ *ownConn, closed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, conn := range c.idle {
+		if conn.lane == k {
+			c.idle = append(c.idle[:i], c.idle[i+1:]...)
+			return conn, false
+		}
+	}
+	return nil, c.lanes == nil
+}
+
+// put keeps an idle connection, and reports false if it is not needed.
+func (c *conns) put(conn *ownConn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lanes == nil || len(c.idle) >= maxIdle {
+		return false
+	}
+	c.idle = append(c.idle, conn)
+	return true
+}
+
+// detach closes the connections that nobody uses and returns the lanes, which the node then no longer has.
+func (c *conns) detach() map[laneKey]*lane {
+	c.mu.Lock()
+	lanes, idle := c.lanes, c.idle
+	c.lanes, c.idle = nil, nil
+	c.mu.Unlock()
+	for _, conn := range idle {
+		conn.close()
+	}
+	return lanes
 }
 
 // A laneKey is what the commands of one pipeline have in common.
@@ -46,7 +86,7 @@ type laneKey struct{ db, proto int }
 
 func newNode(u *Upstream, addr string) *node {
 	SilenceClient()
-	n := &node{upstream: u, addr: addr, lanes: make(map[laneKey]*lane)}
+	n := &node{upstream: u, addr: addr, conns: conns{lanes: make(map[laneKey]*lane)}}
 	n.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name: addr, MaxRequests: 1, Timeout: tryEvery,
 		ReadyToTrip:   func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= tripAfter },
@@ -84,10 +124,10 @@ func (n *node) changed(_ string, _, to gobreaker.State) {
 		if p := n.lastError.Load(); p != nil {
 			reason = *p
 		}
-		n.upstream.log.Warn("upstream: node does not answer", "node", n.addr, "error", reason)
+		n.upstream.options.Log.Warn("upstream: node does not answer", "node", n.addr, "error", reason)
 	case gobreaker.StateClosed:
 		since := n.awaySince.Swap(0)
-		n.upstream.log.Info("upstream: node answers again", "node", n.addr,
+		n.upstream.options.Log.Info("upstream: node answers again", "node", n.addr,
 			"away", time.Since(time.UnixMicro(since)).Round(time.Millisecond))
 	}
 }
@@ -95,47 +135,34 @@ func (n *node) changed(_ string, _, to gobreaker.State) {
 // lane returns the node's queue for a database and a protocol.
 func (n *node) lane(db, proto int) *lane {
 	k := laneKey{db, proto}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	l := n.lanes[k]
+	n.conns.mu.Lock()
+	defer n.conns.mu.Unlock()
+	l := n.conns.lanes[k]
 	if l == nil {
 		o := n.upstream.clientOptions(n.addr)
 		o.DB, o.Protocol, o.PoolSize = db, proto, 2
 		l = &lane{node: n, client: redis.NewClient(o)}
-		if n.closed {
+		if n.conns.lanes == nil {
 			_ = l.client.Close()
 			return l
 		}
-		n.lanes[k] = l
+		n.conns.lanes[k] = l
 	}
 	return l
 }
 
 // close closes the node's connections. Commands that are under way fail.
 func (n *node) close() {
-	for _, l := range n.detach() {
+	for _, l := range n.conns.detach() {
 		_ = l.client.Close()
 	}
 }
 
 // retire closes each of the node's connections when it has the replies to what was queued on it.
 func (n *node) retire() {
-	for _, l := range n.detach() {
+	for _, l := range n.conns.detach() {
 		l.retire()
 	}
-}
-
-// detach closes the connections that nobody uses and returns the lanes, which the node then no longer has.
-func (n *node) detach() map[laneKey]*lane {
-	n.mu.Lock()
-	n.closed = true
-	lanes, idle := n.lanes, n.idle
-	n.lanes, n.idle = make(map[laneKey]*lane), nil
-	n.mu.Unlock()
-	for _, c := range idle {
-		c.close()
-	}
-	return lanes
 }
 
 // An unsent is the error of a command that was not sent, so that it can be repeated.

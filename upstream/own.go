@@ -37,15 +37,11 @@ var errLost = errors.New("the connection is lost")
 // own returns a connection that nobody uses.
 func (n *node) own(db, proto int) *ownConn {
 	k := laneKey{db, proto}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for i, c := range n.idle {
-		if c.lane == k {
-			n.idle = append(n.idle[:i], n.idle[i+1:]...)
-			return c
-		}
+	idle, closed := n.conns.take(k)
+	if idle != nil {
+		return idle
 	}
-	c := &ownConn{node: n, lane: k, closed: n.closed}
+	c := &ownConn{node: n, lane: k, closed: closed}
 	o := n.upstream.clientOptions(n.addr)
 	dial := o.Dialer
 	o.DB, o.Protocol, o.PoolSize = db, proto, 1
@@ -96,17 +92,10 @@ func (c *ownConn) close() {
 
 // release gives a connection that can be used again back.
 func (c *ownConn) release() {
-	n := c.node
 	c.mu.Lock()
 	usable := !c.closed // otherwise it was ended when its reply had come
 	c.mu.Unlock()
-	n.mu.Lock()
-	keep := usable && !n.closed && len(n.idle) < maxIdle
-	if keep {
-		n.idle = append(n.idle, c)
-	}
-	n.mu.Unlock()
-	if !keep {
+	if !usable || !c.node.conns.put(c) {
 		c.close()
 	}
 }

@@ -376,7 +376,7 @@ func (t *topics) lost(s *subscription, err error) {
 	}
 	t.mu.Unlock()
 	if known && t.upstream.ending.Err() == nil {
-		t.upstream.log.Warn("upstream: subscription lost, messages may be missing",
+		t.upstream.options.Log.Warn("upstream: subscription lost, messages may be missing",
 			"node", s.node.addr, "error", err)
 		t.upstream.refresh.ask()
 		t.notify()

@@ -17,6 +17,14 @@ type counts struct {
 	libraries atomic.Int64 // loadings of the library of functions
 	degraded  atomic.Int64 // decisions that were answered without the upstream
 	combined  atomic.Int64 // decisions that another call's function has made
+
+	trips, commands atomic.Int64 // of nodes that are gone
+}
+
+// retire counts what a node has done that is gone.
+func (c *counts) retire(n *node) {
+	c.trips.Add(n.trips.Load())
+	c.commands.Add(n.commands.Load())
 }
 
 // Status returns the lines of INFO's section upstream.
@@ -58,8 +66,8 @@ func (u *Upstream) Status() []call.Fact {
 		commands += n.commands.Load()
 	}
 	u.mu.Unlock()
-	put("round_trips", u.past.trips.Load()+trips)
-	put("commands", u.past.commands.Load()+commands)
+	put("round_trips", u.counts.trips.Load()+trips)
+	put("commands", u.counts.commands.Load()+commands)
 	put("retries", u.counts.retries.Load())
 	put("redirects", u.counts.redirects.Load())
 	put("failed", u.counts.errors.Load())
@@ -88,13 +96,13 @@ func (n *node) line() string {
 		state, since = "away", time.Now().Unix()-us/1_000_000
 	}
 	queued := 0
-	n.mu.Lock()
-	for _, l := range n.lanes {
+	n.conns.mu.Lock()
+	for _, l := range n.conns.lanes {
 		l.mu.Lock()
 		queued += l.queued
 		l.mu.Unlock()
 	}
-	n.mu.Unlock()
+	n.conns.mu.Unlock()
 	reason := ""
 	if p := n.lastError.Load(); p != nil {
 		reason = oneLine(*p)
@@ -117,14 +125,6 @@ func oneLine(text string) string {
 		}
 	}
 	return string(b)
-}
-
-// past counts what nodes have done that are gone.
-type past struct{ trips, commands atomic.Int64 }
-
-func (p *past) add(n *node) {
-	p.trips.Add(n.trips.Load())
-	p.commands.Add(n.commands.Load())
 }
 
 // count returns how many topics are subscribed to.

@@ -87,14 +87,7 @@ func (r *refresher) ask() <-chan struct{} {
 	done := make(chan struct{})
 	r.running = done
 	wait := refreshPause - time.Since(r.last)
-	started := false
-	r.upstream.mu.Lock()
-	if !r.upstream.closed {
-		started = true
-		r.upstream.tasks.Go(func() { r.run(done, wait) })
-	}
-	r.upstream.mu.Unlock()
-	if !started {
+	if !r.upstream.background(func() { r.run(done, wait) }) {
 		r.running = nil
 		close(done)
 	}
@@ -150,14 +143,14 @@ func (u *Upstream) load() {
 		failed.err = err
 		u.topology.Store(&failed)
 		if old.err == nil {
-			u.log.Warn("upstream: cannot be read", "error", err)
+			u.options.Log.Warn("upstream: cannot be read", "error", err)
 		}
 		return
 	}
 	next.loaded = true
 	u.topology.Store(next)
 	if !old.loaded || old.err != nil || !slices.Equal(old.masters, next.masters) {
-		u.log.Info("upstream: found", "kind", next.kind.String(), "masters", addresses(next.masters),
+		u.options.Log.Info("upstream: found", "kind", next.kind.String(), "masters", addresses(next.masters),
 			"replicas", len(next.replicas))
 	}
 	keep := make(map[*node]bool)

@@ -45,19 +45,16 @@ const (
 // An Upstream is the connections to an upstream. Its methods may be called concurrently.
 type Upstream struct {
 	options Options
-	log     *slog.Logger
 	scripts scripts
 	limits  limits
 	topics  topics
 	counts  counts
-	past    past
 
 	topology atomic.Pointer[topology] // never nil
 	refresh  refresher
 
-	mu     sync.Mutex
-	nodes  map[string]*node // protected by mu: by address
-	closed bool             // protected by mu
+	mu    sync.Mutex
+	nodes map[string]*node // protected by mu: by address; nil after Close
 
 	ending context.Context // is done when Close is called
 	end    context.CancelFunc
@@ -79,7 +76,7 @@ func Open(o Options) *Upstream {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	u := &Upstream{options: o, log: o.Log, nodes: make(map[string]*node)}
+	u := &Upstream{options: o, nodes: make(map[string]*node)}
 	u.ending, u.end = context.WithCancel(context.Background())
 	u.topology.Store(&topology{kind: o.Address.Kind})
 	u.topics.init(u)
@@ -93,7 +90,6 @@ func (u *Upstream) Close() error {
 	u.end()
 	u.topics.close()
 	u.mu.Lock()
-	u.closed = true
 	nodes := u.nodes
 	u.nodes = nil
 	u.mu.Unlock()
@@ -104,13 +100,15 @@ func (u *Upstream) Close() error {
 	return nil
 }
 
-// background runs fn on a goroutine that Close waits for.
-func (u *Upstream) background(fn func()) {
+// background runs fn on a goroutine that Close waits for. After Close it reports false and runs nothing.
+func (u *Upstream) background(fn func()) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if !u.closed {
-		u.tasks.Go(fn)
+	if u.nodes == nil {
+		return false
 	}
+	u.tasks.Go(fn)
+	return true
 }
 
 // node returns the node at an address. After Close it returns one that is closed.
@@ -120,7 +118,7 @@ func (u *Upstream) node(addr string) *node {
 	n := u.nodes[addr]
 	if n == nil {
 		n = newNode(u, addr)
-		if u.closed {
+		if u.nodes == nil {
 			n.close()
 			return n
 		}
@@ -137,7 +135,7 @@ func (u *Upstream) retain(keep map[*node]bool) {
 	for addr, n := range u.nodes {
 		if !keep[n] {
 			delete(u.nodes, addr)
-			u.past.add(n)
+			u.counts.retire(n)
 			gone = append(gone, n)
 		}
 	}

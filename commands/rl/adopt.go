@@ -20,8 +20,7 @@ var rlAdoptRows = []commands.Command{{
 	Syntax: "key [BACK <s | ms | us | ns>]",
 	Summary: "Makes RL.ALLOW's log of a sorted set of times that another limiter wrote, " +
 		"or the set of the log.",
-	Example:   "user:42",
-	Deviation: "zlimit's own",
+	Example: "user:42",
 }}
 
 // RL.ADOPT key [BACK unit]

@@ -15,9 +15,8 @@ var rlAllowRows = []commands.Command{
 		Handler: rlAllow, Reads: allowIsReadOnly,
 		Syntax: "key limit window [limit window ...] [COST cost] [ATMOST] [PEEK] [SHADOW] " +
 			algoSyntax + " [FULL] [WAIT milliseconds]",
-		Summary:   "Admits a request if fewer than limit were admitted in the window before it.",
-		Example:   "user:42 100 1m",
-		Deviation: "zlimit's own",
+		Summary: "Admits a request if fewer than limit were admitted in the window before it.",
+		Example: "user:42 100 1m",
 	},
 	{
 		Name: "rl.mallow", Arity: -5,
@@ -32,8 +31,7 @@ var rlAllowRows = []commands.Command{
 			"> [PEEK] [SHADOW] [FULL] [ID id] [WAIT milliseconds]",
 		Summary: "Admits a request if every one of several keys does, " +
 			"and counts it in all of them or in none.",
-		Example:   "2 user:42 10 1s tenant:7 1000 1m COST 2",
-		Deviation: "zlimit's own",
+		Example: "2 user:42 10 1s tenant:7 1000 1m COST 2",
 	},
 }
 

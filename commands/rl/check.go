@@ -17,10 +17,9 @@ var rlCheckRows = []commands.Command{{
 	}},
 	Group: "rate-limit", Since: "0.1.0", Complexity: "that of RL.ALLOW under the policy's algorithm",
 	Handler: rlCheck, Reads: checkIsReadOnly, Keyless: checkIsKeyless,
-	Syntax:    "domain key value [key value ...] [COST cost] [PEEK | EXPLAIN] [ID id]",
-	Summary:   "Admits a request if the policy of its descriptor does, which a file of rl-policies has.",
-	Example:   "edge ip 10.0.0.1",
-	Deviation: "zlimit's own",
+	Syntax:  "domain key value [key value ...] [COST cost] [PEEK | EXPLAIN] [ID id]",
+	Summary: "Admits a request if the policy of its descriptor does, which a file of rl-policies has.",
+	Example: "edge ip 10.0.0.1",
 }}
 
 // RL.CHECK domain key value [key value ...] [COST n] [PEEK | EXPLAIN] [ID id]

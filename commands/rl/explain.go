@@ -13,11 +13,10 @@ var rlExplainRows = []commands.Command{
 	{
 		Name: "rl.explain", Arity: -4, Flags: commands.ReadOnly | commands.Fast, Keys: key("RO access"),
 		Group: "rate-limit", Since: "0.1.0", Complexity: algoComplexity("O(W*log(N)) with W windows", ""),
-		Handler:   rlExplain,
-		Syntax:    "key limit window [limit window ...] [COST cost] " + algoSyntax,
-		Summary:   "Explains what fills the windows of a limiter's key, and what fits when.",
-		Example:   "user:42 100 1m 1000 1h COST 5",
-		Deviation: "zlimit's own",
+		Handler: rlExplain,
+		Syntax:  "key limit window [limit window ...] [COST cost] " + algoSyntax,
+		Summary: "Explains what fills the windows of a limiter's key, and what fits when.",
+		Example: "user:42 100 1m 1000 1h COST 5",
 	},
 }
 

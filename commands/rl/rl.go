@@ -14,8 +14,18 @@ import (
 )
 
 // Commands are the rows of the commands.
-var Commands = slices.Concat(rlAllowRows, rlKeyRows, rlAdoptRows, rlExplainRows, rlThrottleRows, rlHoldRows,
-	rlCheckRows, rlLeaseRows, rlTopRows, rlSimRows)
+var Commands = own(slices.Concat(rlAllowRows, rlKeyRows, rlAdoptRows, rlExplainRows, rlThrottleRows,
+	rlHoldRows, rlCheckRows, rlLeaseRows, rlTopRows, rlSimRows))
+
+// own sets the deviation of the rows that have no other one.
+func own(rows []commands.Command) []commands.Command {
+	for i := range rows {
+		if rows[i].Deviation == "" {
+			rows[i].Deviation = "zlimit's own"
+		}
+	}
+	return rows
+}
 
 // key returns the KeySpec of a first argument that is a key.
 func key(flags string) []commands.KeySpec {

@@ -12,10 +12,9 @@ var rlSimRows = []commands.Command{{
 	Name: "rl.sim", Arity: -7, Flags: commands.ReadOnly, Keys: key("RO access"),
 	Group: "rate-limit", Since: "0.1.0", Complexity: algoComplexity("O(M*log(N)) with M decisions", "M*"),
 	Handler: rlSim, Keyless: simulatesTrace,
-	Syntax:    "key limit window [limit window ...] " + algoSyntax + " FROM <KEY | TRACE> n",
-	Summary:   "Replays the last decisions about a key under another limit or algorithm.",
-	Example:   "user:42 200 1m FROM TRACE 100",
-	Deviation: "zlimit's own",
+	Syntax:  "key limit window [limit window ...] " + algoSyntax + " FROM <KEY | TRACE> n",
+	Summary: "Replays the last decisions about a key under another limit or algorithm.",
+	Example: "user:42 200 1m FROM TRACE 100",
 }}
 
 // MaxSim is how many decisions RL.SIM replays at most, and how many a trace keeps.

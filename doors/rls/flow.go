@@ -38,7 +38,7 @@ func (w *windows) arrived(s *stream) {
 
 // release no longer counts what is kept of a stream that ends.
 func (w *windows) release(s *stream) {
-	w.pending -= len(s.unsent)
+	w.pending -= len(s.response.unsent)
 	w.arrived(s)
 }
 
@@ -83,13 +83,12 @@ func (c *conn) push() {
 
 // pushStream reports whether the stream has ended.
 func (c *conn) pushStream(s *stream) bool {
-	for len(s.unsent) > 0 {
-		n := c.windows.admitted(s, len(s.unsent))
+	for len(s.response.unsent) > 0 {
+		n := c.windows.admitted(s, len(s.response.unsent))
 		if n <= 0 {
 			return false
 		}
-		c.out.buf = append(appendFrame(c.out.buf, n, frameData, 0, s.id), s.unsent[:n]...)
-		s.unsent = s.unsent[n:]
+		c.out.buf = append(appendFrame(c.out.buf, n, frameData, 0, s.id), s.response.next(n)...)
 		c.windows.pending -= n
 		c.windows.spend(s, n)
 	}

@@ -50,10 +50,10 @@ func checkAccounts(t *testing.T, c *conn) {
 	for _, s := range c.streams.open {
 		require.Less(t, last, s.id)
 		last = s.id
-		pending += len(s.unsent)
+		pending += len(s.response.unsent)
 		bodies += s.counted
 		require.LessOrEqual(t, s.counted, len(s.body))
-		require.Equal(t, s.state == stateBlocked, len(s.unsent) > 0)
+		require.Equal(t, s.state == stateBlocked, len(s.response.unsent) > 0)
 		require.LessOrEqual(t, len(s.body), maxMessage+prefixSize)
 	}
 	require.LessOrEqual(t, last, c.streams.lastID)

@@ -31,28 +31,33 @@ const (
 	maxStatusBytes = 1 << 10 // of a text in grpc-message
 )
 
-// route decides which method a stream calls, by its headers. It returns an error for those that are not
-// served.
-func (c *conn) route(s *stream) *status {
-	h := &c.headers
+// A head is what a call's header block says of how to serve it.
+type head struct {
+	health        bool // the call is health.Check
+	compressed    bool // grpc-encoding names an encoding
+	authorization string
+}
+
+// route decides which method is called. It returns an error for those that are not served.
+func (h *fields) route() (to head, _ *status) {
 	switch {
-	case h.tooLarge:
-		return &status{http: 431, code: statusResourceExhausted, text: "headers larger than 16384 bytes"}
+	case h.tooLarge():
+		return to, &status{http: 431, code: statusResourceExhausted, text: "headers larger than 16384 bytes"}
 	case h.method != "POST":
-		return &status{http: 405, code: statusInternal, text: "gRPC calls are POST requests"}
+		return to, &status{http: 405, code: statusInternal, text: "gRPC calls are POST requests"}
 	case !isGRPC(h.contentType):
-		return &status{http: 415, code: statusInternal, text: "the content type is not application/grpc"}
+		return to, &status{http: 415, code: statusInternal, text: "the content type is not application/grpc"}
 	}
+	to.compressed = h.encoding != "" && h.encoding != "identity"
 	switch h.path {
 	case pathDecide:
-		s.authorization = h.authorization
+		to.authorization = h.authorization
 	case pathHealth:
-		s.health = true
+		to.health = true
 	default:
-		return &status{code: statusUnimplemented, text: "unknown method " + h.path}
+		return to, &status{code: statusUnimplemented, text: "unknown method " + h.path}
 	}
-	s.compressed = h.encoding != "" && h.encoding != "identity"
-	return nil
+	return to, nil
 }
 
 // isGRPC reports whether a content type is that of gRPC with protobuf.
@@ -79,7 +84,7 @@ func (c *conn) request(s *stream, body []byte) *connError {
 		return c.fail(s, &status{code: statusInternal, text: "no message, or an incomplete one"})
 	}
 	switch {
-	case s.health:
+	case s.head.health:
 		return c.check(s, message)
 	case c.opts.Waits():
 		if len(s.body) == 0 {

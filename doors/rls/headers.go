@@ -21,8 +21,7 @@ type headerReader struct {
 	stream  uint32 // whose block is incomplete; 0 if none is
 	flags   byte   // of the HEADERS frame that began it
 	frames  int    // CONTINUATION frames of it
-
-	fields
+	found   fields
 }
 
 // fields is what a request's header block contains.
@@ -34,12 +33,11 @@ type fields struct {
 	regular       bool   // a field that is not a pseudo-header was found
 	pseudo        bool   // a pseudo-header was found
 	malformed     string // why the block is malformed; "" if it is not
-	tooLarge      bool   // the list exceeds maxHeaderList, and the fields are incomplete
 }
 
 // decode decodes a whole block. An error says that the peer's and our tables differ from now on.
 func (h *headerReader) decode(block []byte) error {
-	h.fields = fields{contentLength: -1}
+	h.found = fields{contentLength: -1}
 	h.decoder.SetEmitEnabled(true)
 	if _, err := h.decoder.Write(block); err != nil {
 		return err
@@ -49,10 +47,17 @@ func (h *headerReader) decode(block []byte) error {
 
 // field is called by the decoder with each field.
 func (h *headerReader) field(f hpack.HeaderField) {
-	h.size += len(f.Name) + len(f.Value) + 32
-	if h.size > maxHeaderList {
-		h.tooLarge = true
+	if h.found.add(f); h.found.tooLarge() {
 		h.decoder.SetEmitEnabled(false)
+	}
+}
+
+// tooLarge reports whether the list exceeds maxHeaderList. The fields are then incomplete.
+func (h *fields) tooLarge() bool { return h.size > maxHeaderList }
+
+// add adds a field.
+func (h *fields) add(f hpack.HeaderField) {
+	if h.size += len(f.Name) + len(f.Value) + 32; h.tooLarge() {
 		return
 	}
 	if strings.HasPrefix(f.Name, ":") {
@@ -96,7 +101,7 @@ func (h *headerReader) field(f hpack.HeaderField) {
 	}
 }
 
-func (h *headerReader) pseudoField(f hpack.HeaderField) {
+func (h *fields) pseudoField(f hpack.HeaderField) {
 	var to *string
 	h.pseudo = true
 	switch f.Name {
@@ -122,8 +127,8 @@ func (h *headerReader) pseudoField(f hpack.HeaderField) {
 }
 
 // checkRequest finds what a request lacks.
-func (h *headerReader) checkRequest() {
-	if h.malformed == "" && !h.tooLarge && (h.method == "" || h.scheme == "" || h.path == "") {
+func (h *fields) checkRequest() {
+	if h.malformed == "" && !h.tooLarge() && (h.method == "" || h.scheme == "" || h.path == "") {
 		h.malformed = "a missing pseudo-header"
 	}
 }
@@ -184,7 +189,7 @@ func (c *conn) headerBlock(id uint32, flags byte, block []byte) *connError {
 		return nil // the peer knows that the stream is not served
 	}
 	c.streams.lastID = id
-	h := &c.headers
+	h := &c.headers.found
 	h.checkRequest()
 	switch {
 	case h.malformed != "":
@@ -202,8 +207,9 @@ func (c *conn) headerBlock(id uint32, flags byte, block []byte) *connError {
 	}
 	s := c.streams.add(id, c.windows.peerSize)
 	s.halfClosed = flags&flagEndStream != 0
-	s.contentLength = h.contentLength
-	if st := c.route(s); st != nil {
+	s.data.announced = h.contentLength
+	var st *status
+	if s.head, st = h.route(); st != nil {
 		return c.fail(s, st)
 	}
 	s.deadline = c.now.Add(streamTimeout)
@@ -228,7 +234,7 @@ func (c *conn) trailingBlock(id uint32, flags byte) *connError {
 		return c.counters.controlFrame()
 	case s.halfClosed:
 		return c.abort(s, codeStreamClosed)
-	case flags&flagEndStream == 0 || c.headers.pseudo || c.headers.malformed != "":
+	case flags&flagEndStream == 0 || c.headers.found.pseudo || c.headers.found.malformed != "":
 		return c.abort(s, codeProtocol)
 	}
 	return c.endOfRequest(s, s.body)

@@ -128,8 +128,7 @@ func (c *conn) endMessage(s *stream, at int) *connError {
 		return c.resetStream(s.id, codeEnhanceYourCalm)
 	}
 	c.windows.pending += size
-	s.pending = append(s.pending[:0], prefix...)
-	s.unsent = s.pending
+	s.response.keep(prefix)
 	c.out.buf = c.out.buf[:at]
 	s.state, s.deadline = stateBlocked, c.now.Add(streamTimeout)
 	c.pushStream(s)

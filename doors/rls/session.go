@@ -110,9 +110,9 @@ func (c *conn) login(authorization string) (*session, error) {
 
 // decide answers a request by the connection's goroutine.
 func (c *conn) decide(s *stream, message []byte) *connError {
-	ses, err := c.sessions.acquire(s.authorization), error(nil)
+	ses, err := c.sessions.acquire(s.head.authorization), error(nil)
 	if ses == nil {
-		ses, err = c.login(s.authorization)
+		ses, err = c.login(s.head.authorization)
 	}
 	if err == nil {
 		c.sessions.inline = ses

@@ -23,22 +23,48 @@ const (
 
 // A stream is a call. It is reused by later ones of its connection.
 type stream struct {
-	id            uint32
-	state         streamState
-	halfClosed    bool // the peer has sent END_STREAM
-	orphan        bool // the peer has reset the stream while it is decided
-	health        bool // the call is health.Check
-	compressed    bool // grpc-encoding names an encoding
-	authorization string
-	deadline      time.Time // zero while the stream decides
-	contentLength int64     // -1 if it was not given
-	received      int64     // bytes of DATA, without padding
-	window        int64     // for DATA of the peer
-	sendSize      int64     // the window for our DATA
-	body          []byte
-	counted       int    // bytes of body in windows.bodies
-	pending       []byte // the DATA of a response that waits for a window
-	unsent        []byte // what is left of it
+	id         uint32
+	state      streamState
+	halfClosed bool // the peer has sent END_STREAM
+	orphan     bool // the peer has reset the stream while it is decided
+	head       head
+	deadline   time.Time // zero while the stream decides
+	data       dataSize
+	window     int64 // for DATA of the peer
+	sendSize   int64 // the window for our DATA
+	body       []byte
+	counted    int // bytes of body in windows.bodies
+	response   response
+}
+
+// A dataSize is the number of bytes of DATA, without padding.
+type dataSize struct {
+	announced int64 // by content-length; -1 if it was not given
+	received  int64
+}
+
+// wrong reports whether the bytes received so far, or all of them, contradict content-length.
+func (d *dataSize) wrong(all bool) bool {
+	return d.announced >= 0 && (d.received > d.announced || all && d.received != d.announced)
+}
+
+// A response is the DATA that waits for a window.
+type response struct {
+	buf    []byte
+	unsent []byte // what is left of buf
+}
+
+// keep keeps a copy of a whole response.
+func (r *response) keep(data []byte) {
+	r.buf = append(r.buf[:0], data...)
+	r.unsent = r.buf
+}
+
+// next returns the next n bytes.
+func (r *response) next(n int) []byte {
+	data := r.unsent[:n]
+	r.unsent = r.unsent[n:]
+	return data
 }
 
 // An ended is a stream that has ended lately. If it ended early, before the peer has sent all of it, the peer
@@ -79,7 +105,7 @@ func (t *streams) add(id uint32, sendSize int64) *stream {
 	}
 	*s = stream{
 		id: id, window: streamWindow, sendSize: sendSize,
-		body: s.body[:0], pending: s.pending[:0],
+		body: s.body[:0], response: response{buf: s.response.buf[:0]},
 	}
 	t.open = append(t.open, s)
 	return s
@@ -116,10 +142,10 @@ func (t *streams) recycle(s *stream) {
 	if cap(s.body) > maxKeptBody {
 		s.body = nil
 	}
-	if cap(s.pending) > maxKeptBody {
-		s.pending = nil
+	if cap(s.response.buf) > maxKeptBody {
+		s.response.buf = nil
 	}
-	s.authorization, s.unsent = "", nil
+	s.head.authorization, s.response.unsent = "", nil
 	t.free = append(t.free, s)
 }
 
@@ -165,14 +191,14 @@ func (c *conn) data(f *frame) *connError {
 		return c.resetStream(f.stream, codeStreamClosed)
 	}
 	s.window -= size
-	s.received += int64(len(data))
+	s.data.received += int64(len(data))
 	last := f.flags&flagEndStream != 0
 	switch {
 	case s.halfClosed:
 		return c.abort(s, codeStreamClosed)
 	case s.window < 0:
 		return c.abort(s, codeFlowControl)
-	case s.contentLength >= 0 && (s.received > s.contentLength || last && s.received != s.contentLength):
+	case s.data.wrong(last):
 		return c.abort(s, codeProtocol)
 	case last && len(s.body) == 0:
 		return c.endOfRequest(s, data)
@@ -226,7 +252,7 @@ func checkMessage(s *stream, flag byte, size uint32, arrived int) *status {
 	switch {
 	case flag > 1:
 		return &status{code: statusInternal, text: "unexpected flags of a message"}
-	case flag == 1 && !s.compressed:
+	case flag == 1 && !s.head.compressed:
 		return &status{code: statusInternal, text: "compressed message without grpc-encoding"}
 	case flag == 1:
 		return &status{code: statusUnimplemented, text: "compressed messages are not supported"}
@@ -242,7 +268,7 @@ func checkMessage(s *stream, flag byte, size uint32, arrived int) *status {
 func (c *conn) endOfRequest(s *stream, body []byte) *connError {
 	s.halfClosed = true
 	c.windows.arrived(s)
-	if s.contentLength >= 0 && s.received != s.contentLength {
+	if s.data.wrong(true) {
 		return c.abort(s, codeProtocol)
 	}
 	return c.request(s, body)

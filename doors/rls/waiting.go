@@ -32,10 +32,10 @@ func (c *conn) decideUnlocked(s *stream) (ses *session, err error) {
 		}
 	}()
 	c.mu.Lock()
-	ses = c.sessions.acquire(s.authorization)
+	ses = c.sessions.acquire(s.head.authorization)
 	c.mu.Unlock()
 	if ses == nil {
-		if ses, err = c.login(s.authorization); err != nil {
+		if ses, err = c.login(s.head.authorization); err != nil {
 			return nil, err
 		}
 	}

@@ -18,18 +18,30 @@ type Client struct {
 	memory *memory // of the command, script or EXEC under way
 	call   call    // reused
 
-	skewed   int // hits in a row whose timestamps differ from the server's clock
-	noScript bool
+	clock  clientClock
+	begun  uint32 // how many commands, EXECs and scripts have begun
+	turns  turns
+	exec   execKeys
+	script scriptKeys
+	texts  sentTexts
+	late   lateHit
+}
 
-	begun       uint32 // how many commands, EXECs and scripts have begun
-	wrongSlices int    // how many keys in a row are for another slice of time
-	lastSlice   uint64 // the last of them
-	turns       turns
-	exec        execKeys
-	script      scriptKeys
+// A clientClock is what differs from the server's clock.
+type clientClock struct {
+	hits      int64  // in a row whose timestamps do
+	slices    int64  // how many keys in a row are for another slice of time
+	lastSlice uint64 // the last of them
+}
 
-	texts [4]scriptText
-	late  lateHit
+// otherSlice notes a key for another slice of time. It reports false if that was the last one, too.
+func (c *clientClock) otherSlice(hash uint64) bool {
+	if c.lastSlice == hash {
+		return false
+	}
+	c.lastSlice = hash
+	c.slices++
+	return true
 }
 
 // NewClient returns the observer of a session. Label returns the name by which findings
@@ -62,7 +74,7 @@ func (cl *Client) Begin() bool {
 	cl.exec = execKeys{}
 	cl.script.n = 0
 	if cl.late.hash != 0 {
-		cl.reportLateHit()
+		cl.late.report(cl.doctor)
 	}
 	return cl.memory != nil
 }
@@ -71,7 +83,7 @@ func (cl *Client) Begin() bool {
 func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, reply resp.Value) {
 	seen, inScript := &cl.doctor.seen[cmd.ID()], c.Mode.Is(commands.InScript)
 	if seen.hashed && cl.turns.skip && hasOneSlot(args, reply) && !c.Retry { // no rule would find anything
-		cl.noScript = false
+		cl.texts.noScript = false
 		cl.endScript()
 		return
 	}
@@ -90,7 +102,8 @@ func (cl *Client) Ran(c *commands.Ctx, cmd *commands.Command, args [][]byte, rep
 	if seen.rules == nil {
 		return
 	}
-	o.client, o.ctx, o.cmd, o.change, o.args, o.reply, o.parsed = cl, c, cmd, seen.change, args, reply, false
+	o.client, o.ctx, o.cmd, o.change, o.args, o.reply = cl, c, cmd, seen.change, args, reply
+	o.hit.known = false
 	if seen.keyed {
 		o.hash = o.keyHash + uint64(c.DBIndex)
 		o.shard = &cl.memory.shards[store.ShardIndex(o.key)]
@@ -118,14 +131,23 @@ type call struct {
 	hash    uint64 // of key and database
 	shard   *shardMemory
 
-	parsed bool
-	hit    hit
+	hit hit
 }
 
 // found counts a problem n times.
 func (o *call) found(r *rule, key []byte, n int64) {
 	o.client.turns = turns{}
 	o.client.doctor.findings.add(r, key, o.by(), n, o.ctx.NowMs)
+}
+
+// foundAfter counts what is no problem before it is seen so many times: all of them then, and each later one.
+func (o *call) foundAfter(r *rule, key []byte, times, seen int64) {
+	switch {
+	case seen == times:
+		o.found(r, key, times)
+	case seen > times:
+		o.found(r, key, 1)
+	}
 }
 
 // by returns who has made the call.

@@ -174,8 +174,7 @@ func expiryUnit(r *rule, o *call) {
 		o.found(r, o.key, 1)
 		return
 	}
-	w := &o.shard.windows[o.hash%uint64(len(o.shard.windows))]
-	if w.hash == o.hash && w.source == byClient {
+	if w := o.shard.window(o.hash); w != nil && w.source == byClient {
 		if thousandTimes(e.ttlMs, w.windowMs) {
 			o.found(r, o.key, 1)
 		}
@@ -229,17 +228,10 @@ func sliceSkew(r *rule, o *call) {
 	switch sliceOf(o.key, o.ctx.NowMs, e.ttlMs) {
 	case noSlice:
 	case presentSlice:
-		cl.wrongSlices = 0
+		cl.clock.slices = 0
 	case otherSlice:
-		if cl.lastSlice == o.hash {
-			return
-		}
-		cl.lastSlice = o.hash
-		switch cl.wrongSlices++; {
-		case cl.wrongSlices == skewedHits:
-			o.found(r, o.key, skewedHits)
-		case cl.wrongSlices > skewedHits:
-			o.found(r, o.key, 1)
+		if cl.clock.otherSlice(o.hash) {
+			o.foundAfter(r, o.key, skewedHits, cl.clock.slices)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 // A hit is what a ZADD means to a limiter.
 type hit struct {
+	known bool    // read has found the rest
 	timed bool    // the score is an instant
 	at    instant // the score
 	added int64   // members that were not there
@@ -17,29 +18,30 @@ type hit struct {
 // zaddHit returns what the ZADD under way means. A call whose members are not all hits of
 // a limiter is none.
 func (o *call) zaddHit() *hit {
-	if o.parsed {
-		return &o.hit
+	if !o.hit.known {
+		o.hit = hit{known: true}
+		if pairs, ok := zaddPairs(o.args); ok && !o.reply.IsError() {
+			o.hit.read(pairs, o.reply.Int(), o.ctx.NowMs)
+		}
 	}
-	o.parsed, o.hit = true, hit{}
-	pairs, ok := zaddPairs(o.args)
-	if !ok || o.reply.IsError() {
-		return &o.hit
-	}
-	h, now := &o.hit, o.ctx.NowMs
+	return &o.hit
+}
+
+// read reads scores and members, of which some were added.
+func (h *hit) read(pairs [][]byte, added, now int64) {
 	equal := true
 	for i := 0; i < len(pairs); i += 2 {
 		at, ok := parseInstant(pairs[i], now)
 		if !ok {
-			return &o.hit
+			return
 		}
 		h.at = at
 		equal = equal && (bytes.Equal(pairs[i], pairs[i+1]) || isSameInstant(pairs[i+1], at, now))
 	}
-	h.timed, h.added = true, o.reply.Int()
+	h.timed, h.added = true, added
 	if equal {
 		h.same = max(int64(len(pairs)/2)-h.added, 0)
 	}
-	return h
 }
 
 // isSameInstant reports whether a member is an instant, and within a second of a score.

@@ -169,6 +169,6 @@ func (c *lasting) wrong(m *memory, pattern uint64) bool {
 		return true
 	}
 	shard := &m.shards[store.ShardIndex(key)]
-	w := &shard.windows[c.hash%uint64(len(shard.windows))]
-	return w.hash == c.hash && w.source == byClient && w.counted && isOneOfMany(key)
+	w := shard.window(c.hash)
+	return w != nil && w.source == byClient && w.counted && isOneOfMany(key)
 }

@@ -14,6 +14,26 @@ const (
 	hitFirst
 )
 
+// uses are the calls that add hits to a key, or count them.
+type uses struct {
+	lastMs int64  // when the last one was
+	script uint64 // whose it was; 0: no script's
+	order  order
+}
+
+// note notes a call of a script, or of none if that is 0. The first one of a script, or after a pause, tells
+// the order.
+func (u *uses) note(script uint64, nowMs int64, adds bool) {
+	pause := u.lastMs != 0 && nowMs-u.lastMs > decideMs
+	if script != 0 && script != u.script || script == 0 && pause {
+		u.order = checkFirst
+		if adds {
+			u.order = hitFirst
+		}
+	}
+	u.lastMs, u.script = nowMs, script
+}
+
 // noteOrder remembers of a call that adds a hit or counts the hits whether it is the first
 // one: of its script, or after a pause. It returns what is remembered of the key, or nil if
 // the call is neither.
@@ -26,14 +46,7 @@ func (o *call) noteOrder() *window {
 	if o.ctx.Mode.Is(commands.InScript) {
 		script = uint64(o.client.id)<<32 | uint64(o.client.begun)
 	}
-	pause := w.usedMs != 0 && now-w.usedMs > decideMs
-	if script != 0 && script != w.script || script == 0 && pause {
-		w.order = checkFirst
-		if adds {
-			w.order = hitFirst
-		}
-	}
-	w.usedMs, w.script = now, script
+	w.uses.note(script, now, adds)
 	if adds && o.zaddHit().added > 0 {
 		w.last = touch{o.client.id, now}
 	}
@@ -59,18 +72,14 @@ func constantMember(r *rule, o *call) {
 	case h.added > 0:
 		w.repeats = 0
 		return
-	case h.same > 0, w.order != checkFirst, !w.count.by(o.client.id, o.ctx.NowMs):
+	case h.same > 0, w.uses.order != checkFirst, !w.count.by(o.client.id, o.ctx.NowMs):
 		return
 	}
 	w.repeats = min(w.repeats+1, constantHits+1)
 	if w.repeats < constantHits || o.zsetLen() != 1 || !o.expires() {
 		return
 	}
-	n := int64(1)
-	if w.repeats == constantHits {
-		n = constantHits
-	}
-	o.found(r, o.key, n)
+	o.foundAfter(r, o.key, constantHits, int64(w.repeats))
 }
 
 // zsetLen returns how many members the call's sorted set has.
@@ -110,7 +119,8 @@ func countsDenied(r *rule, o *call) {
 		return
 	}
 	w := o.window()
-	if w.order != hitFirst || w.source != byClient || !w.last.by(o.client.id, o.ctx.NowMs) || !o.expires() {
+	if w.uses.order != hitFirst || w.source != byClient || !w.last.by(o.client.id, o.ctx.NowMs) ||
+		!o.expires() {
 		return
 	}
 	w.last = touch{} // a hit is found once

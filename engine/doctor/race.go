@@ -104,10 +104,9 @@ type lateHit struct {
 	nowMs int64
 }
 
-// reportLateHit counts the late hit of the EXEC before.
-func (cl *Client) reportLateHit() {
-	l := &cl.late
-	cl.doctor.findings.add(l.rule, l.key, l.by, 1, l.nowMs)
+// report counts the late hit of the EXEC before.
+func (l *lateHit) report(d *Doctor) {
+	d.findings.add(l.rule, l.key, l.by, 1, l.nowMs)
 	l.hash = 0
 }
 
@@ -132,7 +131,7 @@ func (o *call) noteCheck() {
 
 // isLimiter reports whether the key is a limiter's: it has a deadline or a window.
 func (o *call) isLimiter() bool {
-	if w := &o.shard.windows[o.hash%uint64(len(o.shard.windows))]; w.hash == o.hash && w.windowMs > 0 {
+	if w := o.shard.window(o.hash); w != nil && w.windowMs > 0 {
 		return true
 	}
 	n := o.ctx.DB.View(o.key, o.ctx.NowMs)

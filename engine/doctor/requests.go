@@ -55,6 +55,22 @@ type scriptText struct {
 	times int64
 }
 
+// sentTexts are the scripts whose texts a client has sent last.
+type sentTexts struct {
+	noScript bool // the next one is the answer to NOSCRIPT
+	of       [4]scriptText
+}
+
+// add returns how often a text was sent.
+func (s *sentTexts) add(hash uint64) int64 {
+	t := &s.of[hash%uint64(len(s.of))]
+	if t.hash != hash {
+		*t = scriptText{hash: hash}
+	}
+	t.times++
+	return t.times
+}
+
 // textsSent is how often a client sends a text if it does so for each call.
 const textsSent = 10
 
@@ -63,30 +79,19 @@ const textsSent = 10
 func evalEachTime(r *rule, o *call) {
 	cl := o.client
 	if cl.doctor.seen[o.cmd.ID()].hashed {
-		cl.noScript = o.reply.IsError() && isNoScript(o.reply)
+		cl.texts.noScript = o.reply.IsError() && isNoScript(o.reply)
 		return
 	}
-	known := cl.noScript
-	cl.noScript = false
+	known := cl.texts.noScript
+	cl.texts.noScript = false
 	if known {
 		return
 	}
-	hash := maphash.Bytes(cl.doctor.seed, o.args[1])
-	t := &cl.texts[hash%uint64(len(cl.texts))]
-	if t.hash != hash {
-		*t = scriptText{hash: hash}
-	}
-	t.times++
 	var key []byte
 	if len(o.args) > 3 && string(o.args[2]) != "0" {
 		key = o.args[3]
 	}
-	switch {
-	case t.times == textsSent:
-		o.found(r, key, textsSent)
-	case t.times > textsSent:
-		o.found(r, key, 1)
-	}
+	o.foundAfter(r, key, textsSent, cl.texts.add(maphash.Bytes(cl.doctor.seed, o.args[1])))
 }
 
 func isNoScript(reply resp.Value) bool {

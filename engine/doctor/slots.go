@@ -49,6 +49,19 @@ type execKeys struct {
 	slot         int    // its slot
 }
 
+// cross reports whether a key is the first in another slot than one before it.
+func (e *execKeys) cross(hash uint64, key []byte) bool {
+	switch {
+	case !e.any:
+		*e = execKeys{any: true, first: hash, slot: commands.KeySlot(key)}
+	case e.crossed, e.first == hash:
+	case commands.KeySlot(key) != e.slot:
+		e.crossed = true
+		return true
+	}
+	return false
+}
+
 // mostKeys is how many keys of a script are looked at.
 const mostKeys = 16
 
@@ -62,12 +75,7 @@ func crossSlot(r *rule, o *call) {
 	if !o.ctx.Mode.Is(commands.Final) || o.ctx.Mode.Is(commands.InScript) {
 		return
 	}
-	switch e := &o.client.exec; {
-	case !e.any:
-		*e = execKeys{any: true, first: o.keyHash, slot: commands.KeySlot(o.key)}
-	case e.crossed, e.first == o.keyHash:
-	case commands.KeySlot(o.key) != e.slot:
-		e.crossed = true
+	if o.client.exec.cross(o.keyHash, o.key) {
 		o.found(r, o.key, 1)
 	}
 }

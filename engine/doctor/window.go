@@ -12,9 +12,7 @@ type window struct {
 	untrimmed   int  // hits since hits were last removed by score
 	counted     bool // somebody has counted its members
 
-	usedMs      int64  // when a hit was last added or counted
-	script      uint64 // that did it; 0: none
-	order       order
+	uses        uses
 	last, count touch // the last hit that was added and not counted, and the last count
 	repeats     uint8 // hits in a row whose member was there
 }
@@ -43,6 +41,14 @@ func (t *touch) by(client, nowMs int64) bool {
 type mark struct {
 	touch
 	at instant
+}
+
+// window returns what is remembered of a key; nil: nothing.
+func (m *shardMemory) window(hash uint64) *window {
+	if w := &m.windows[hash%uint64(len(m.windows))]; w.hash == hash {
+		return w
+	}
+	return nil
 }
 
 // window returns what is remembered of the call's key.
@@ -109,15 +115,11 @@ func clockSkew(r *rule, o *call) {
 	tolerance := length / 10
 	if !differs(score, now, tolerance) || !differs(cutoff, now, tolerance) {
 		// The clocks agree; or the score is a deadline, and what is removed has passed it.
-		cl.skewed = 0
+		cl.clock.hits = 0
 		return
 	}
-	switch cl.skewed++; {
-	case cl.skewed == skewedHits:
-		o.found(r, o.key, skewedHits)
-	case cl.skewed > skewedHits:
-		o.found(r, o.key, 1)
-	}
+	cl.clock.hits++
+	o.foundAfter(r, o.key, skewedHits, cl.clock.hits)
 }
 
 // differs reports whether an instant is more than tolerance away from now.
@@ -166,8 +168,8 @@ func untrimmedWindow(r *rule, o *call) {
 
 // learnWindow takes the time to live of a key for its window, if no other length is known.
 func (o *call) learnWindow() {
-	w := &o.shard.windows[o.hash%uint64(len(o.shard.windows))]
-	if w.hash != o.hash || w.windowMs != 0 {
+	w := o.shard.window(o.hash)
+	if w == nil || w.windowMs != 0 {
 		return
 	}
 	n, ok := store.ParseInt(o.args[2])

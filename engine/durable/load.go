@@ -23,6 +23,19 @@ type progress struct {
 	loggedTenths int64        // of the total, in the server's log
 }
 
+// advance notes how many bytes were loaded. It reports whether the server's log is to say so, with the
+// number of tenths.
+func (p *progress) advance(done, total int64) (tenths int64, log bool) {
+	p.done.Store(done)
+	p.total.Store(total)
+	tenths = done * 10 / max(total, 1)
+	if total < logProgressBytes || tenths <= p.loggedTenths {
+		return tenths, false
+	}
+	p.loggedTenths = tenths
+	return tenths, true
+}
+
 // loads is what is loaded, or was last.
 type loads struct {
 	running   atomic.Pointer[progress] // nil: nothing is being loaded
@@ -325,15 +338,12 @@ func (l *loader) keys(args [][]byte) [][]byte {
 
 // report records the progress.
 func (l *loader) report(done, total int64) {
-	p := l.progress
-	p.done.Store(done)
-	p.total.Store(total)
+	tenths, log := l.progress.advance(done, total)
 	l.begun()
 	if l.progressed != nil {
 		l.progressed()
 	}
-	if tenths := done * 10 / max(total, 1); total >= logProgressBytes && tenths > p.loggedTenths {
-		p.loggedTenths = tenths
+	if log {
 		l.storage.options.Log.Info("loading", "percent", tenths*10, "bytes", total)
 	}
 }

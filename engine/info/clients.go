@@ -14,7 +14,7 @@ var clientRows = []row{
 		put("input_buffer", input)
 		put("output_buffer", output)
 	}),
-	fact("blocked_clients", func(f *Facts) any { return f.Stats.Blocked.Load() },
+	fact("blocked_clients", func(f *Facts) any { return f.Stats.Blocked.All.Load() },
 		gauge("zlimit_blocked_clients", "Clients that wait in a blocking command.")),
 	fact("rl_waiting_calls", func(f *Facts) any { return f.Store.ChangeWaiters() },
 		extra("Calls with WAIT that wait for room in their keys."),
@@ -23,7 +23,7 @@ var clientRows = []row{
 	fact("pubsub_clients", func(f *Facts) any { return f.Subscribed() },
 		extra("From Redis 7.4: connections that have subscribed.")),
 	fact("watching_clients", func(f *Facts) any { n, _ := f.Store.WatchCounts(); return n }, watches),
-	fact("clients_in_timeout_table", func(f *Facts) any { return f.Stats.TimedWaits.Load() }),
+	fact("clients_in_timeout_table", func(f *Facts) any { return f.Stats.Blocked.Timed.Load() }),
 	fact("total_watched_keys", func(f *Facts) any { _, n := f.Store.WatchCounts(); return n }, watches),
 	fact("total_blocking_keys", func(f *Facts) any { return f.Store.WaitedKeys() },
 		extra("From Redis 7.2: keys that blocked connections wait for.")),

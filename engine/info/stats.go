@@ -23,7 +23,7 @@ var statRows = []row{
 		put("output_kbps", ratio(float64(out)/1024))
 	}),
 	always("instantaneous_input_repl_kbps instantaneous_output_repl_kbps", "0.00", replicationTraffic),
-	fact("rejected_connections", func(f *Facts) any { return f.Stats.Rejected.Load() },
+	fact("rejected_connections", func(f *Facts) any { return f.Stats.Refusals.Rejected.Load() },
 		counter("zlimit_rejected_connections_total",
 			"Connections refused, because of maxclients or protected-mode.")),
 	family("sync_", func(f *Facts, put put) {
@@ -36,12 +36,12 @@ var statRows = []row{
 		counter("zlimit_expired_keys_total", "Keys removed because their deadline had passed.")),
 	always("expired_stale_perc", "0.00",
 		differs("0: the index of deadlines knows what is due, nothing is estimated from samples.")),
-	fact("expired_time_cap_reached_count", func(f *Facts) any { return f.Room.ReclaimCuts.Load() }),
-	fact("expire_cycle_cpu_milliseconds", func(f *Facts) any { return f.Room.ReclaimUs.Load() / 1000 },
+	fact("expired_time_cap_reached_count", func(f *Facts) any { return f.Room.Reclaims.Cuts.Load() }),
+	fact("expire_cycle_cpu_milliseconds", func(f *Facts) any { return f.Room.Reclaims.Us.Load() / 1000 },
 		differs("How long the cycles took, with the pauses in them.")),
 	fact("evicted_keys", func(f *Facts) any { return f.Room.Evicted.Load() },
 		counter("zlimit_evicted_keys_total", "Keys evicted because memory was full.")),
-	fact("evicted_clients", func(f *Facts) any { return f.Stats.Evicted.Load() },
+	fact("evicted_clients", func(f *Facts) any { return f.Stats.Refusals.Evicted.Load() },
 		counter("zlimit_evicted_clients_total", "Clients closed by maxmemory-clients.")),
 	fact("evicted_scripts", func(f *Facts) any { return f.Scripts.Stats().Evicted },
 		extra("From Redis 7.4: scripts of EVAL that made room for others.")),
@@ -83,10 +83,11 @@ var statRows = []row{
 		differs("0: no thread is for reading and writing only.")),
 	always("reply_buffer_shrinks reply_buffer_expands", 0,
 		differs("0: a connection's buffer follows its replies.")),
-	fact("client_query_buffer_limit_disconnections", func(f *Facts) any { return f.Stats.QueryLimit.Load() },
-		disconnections),
+	fact("client_query_buffer_limit_disconnections", func(f *Facts) any {
+		return f.Stats.Refusals.QueryLimit.Load()
+	}, disconnections),
 	fact("client_output_buffer_limit_disconnections", func(f *Facts) any {
-		return f.Stats.OutputLimit.Load()
+		return f.Stats.Refusals.OutputLimit.Load()
 	}, disconnections),
 	family("acl_access_denied_", func(f *Facts, put put) {
 		put("auth", f.ACLLog.Denied(acl.DeniedAuth), "auth")
@@ -97,7 +98,7 @@ var statRows = []row{
 		"Failed logins (auth), and calls refused by the ACL, by reason.", "reason"),
 		extra("From Redis 7.2: failed logins, and calls refused because of a command, a key or a channel.",
 			"auth", "cmd", "key", "channel")),
-	fact("tls_handshakes_failed", func(f *Facts) any { return f.Stats.Handshakes.Load() },
+	fact("tls_handshakes_failed", func(f *Facts) any { return f.Stats.Refusals.Handshakes.Load() },
 		counter("zlimit_tls_handshakes_failed_total", "TLS handshakes that failed or took too long."),
 		extra("TLS handshakes that failed or took too long.")),
 	fact("clock_ahead_usec", func(f *Facts) any { return usec(f.Clock.AheadUs()) },

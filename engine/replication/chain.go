@@ -28,10 +28,33 @@ type chain struct {
 	ended   error         // no more bytes will come; nil: they may
 	room    chan struct{} // of one element, sent to when a reader has read or is gone; nil: nobody waits
 
-	// reuses says that blocks which every reader has left are used again. Nothing but readers may refer to
-	// them then, and none may be opened once one has left a block. spare are those blocks.
+	spares spares
+}
+
+// spares are blocks that every reader has left, if those are used again. Nothing but readers may refer to
+// blocks then, and none may be opened once one has left a block.
+type spares struct {
 	reuses bool
-	spare  []*block
+	blocks []*block
+}
+
+// put keeps a block for take, unless its data may still be read.
+func (s *spares) put(b *block) {
+	if s.reuses && !b.kept && cap(b.data) >= blockSize {
+		s.blocks = append(s.blocks, b)
+	}
+}
+
+// take returns an empty block for the bytes from an offset on.
+func (s *spares) take(at int64) *block {
+	n := len(s.blocks) - 1
+	if n < 0 {
+		return &block{at: at, data: make([]byte, 0, blockSize)}
+	}
+	b := s.blocks[n]
+	s.blocks = s.blocks[:n]
+	*b = block{at: at, data: b.data[:0]}
+	return b
 }
 
 // ErrClosed is returned to a reader that was closed.
@@ -49,7 +72,7 @@ func (c *chain) restart(at int64) *block {
 func (c *chain) write(b []byte) {
 	for len(b) > 0 {
 		if len(c.last.data) == cap(c.last.data) {
-			next := c.newBlock()
+			next := c.spares.take(c.end)
 			c.last.next = next
 			c.last = next
 		}
@@ -63,29 +86,14 @@ func (c *chain) write(b []byte) {
 	}
 }
 
-// newBlock requires mu.
-func (c *chain) newBlock() *block {
-	n := len(c.spare) - 1
-	if n < 0 {
-		return &block{at: c.end, data: make([]byte, 0, blockSize)}
-	}
-	b := c.spare[n]
-	c.spare = c.spare[:n]
-	*b = block{at: c.end, data: b.data[:0]}
-	return b
-}
-
 // left is called when a reader has left a block. It requires mu.
 func (c *chain) left(b *block) {
-	if !c.reuses || b.kept || cap(b.data) < blockSize {
-		return
-	}
 	for _, r := range c.readers {
 		if r.block.at <= b.at {
 			return
 		}
 	}
-	c.spare = append(c.spare, b)
+	c.spares.put(b)
 }
 
 // finish ends the chain: its readers get err when they have read everything.

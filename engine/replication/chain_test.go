@@ -191,7 +191,7 @@ func TestInterruptedReaderGoesOn(t *testing.T) {
 // TestBytesOfAClosedReaderStay checks that closing a reader does not invalidate the bytes that Next has
 // returned: another goroutine may still be writing them to a socket.
 func TestBytesOfAClosedReaderStay(t *testing.T) {
-	c := &chain{reuses: true}
+	c := &chain{spares: spares{reuses: true}}
 	first := c.restart(0)
 	closed, other := c.open(first, 0), c.open(first, 0)
 	text := digits36(2 * blockSize)
@@ -212,7 +212,7 @@ func TestBytesOfAClosedReaderStay(t *testing.T) {
 // Two readers at different paces see the same bytes of a chain that uses its blocks again, and it needs no
 // more blocks than the slower one is behind.
 func TestBlocksAreUsedAgain(t *testing.T) {
-	c := &chain{reuses: true}
+	c := &chain{spares: spares{reuses: true}}
 	first := c.restart(0)
 	var want strings.Builder
 	var got [2]strings.Builder

@@ -14,27 +14,74 @@ import (
 type Link struct {
 	o    LinkOptions
 	tick chan struct{} // Tick lets a link that waits connect
-	acks chan struct{} // lets acker confirm
 	stop chan struct{} // closed by Close
 	done chan struct{} // closed when the goroutine has ended
-
-	lastUs atomic.Int64 // when something last arrived, or the attempt began
 
 	mu      sync.Mutex // protects the fields below
 	state   LinkState
 	why     string // of the last failure
-	silent  bool   // the attempt was ended because nothing arrived
-	conn    io.ReadWriteCloser
-	cancel  chan struct{} // closed to end the attempt
-	offset  int64         // of what was received
-	applied int64         // offset of what was applied: without the transaction under way
-	triedUs int64         // when the last attempt began
-	downUs  int64         // since when it is not Connected
-	left    int64         // of the copy; -1: unknown
-	read    int64         // of the copy
-	acked   int64         // real time, in seconds
+	downUs  int64  // since when it is not Connected
+	attempt attempt
+	copy    receivedCopy
+	stream  receivedStream
+	acks    acks
+}
 
-	applying bool // a command is being applied: nothing is read meanwhile
+// An attempt is the last connection to the master, or the one under way.
+type attempt struct {
+	conn    io.ReadWriteCloser
+	cancel  chan struct{} // closed to end it
+	silent  bool          // it was ended because nothing arrived
+	beganUs int64
+	lastUs  atomic.Int64 // when something last arrived, or the attempt began; not protected by the Link's mu
+}
+
+// hangUp ends the attempt.
+func (a *attempt) hangUp() {
+	if a.cancel != nil {
+		closeOnce(a.cancel)
+	}
+	if conn := a.conn; conn != nil {
+		go func() { _ = conn.Close() }() // over TLS it may wait for the master
+	}
+}
+
+// acks are the confirmations of what was applied.
+type acks struct {
+	due   chan struct{} // lets acker confirm
+	lastS int64         // the second of real time for which one was requested
+}
+
+// request lets acker confirm what was applied.
+func (a *acks) request() {
+	select {
+	case a.due <- struct{}{}:
+	default:
+	}
+}
+
+// A receivedCopy is how much of a copy has arrived.
+type receivedCopy struct{ read, left int64 } // left is -1 if it is unknown
+
+// add notes that more has arrived of a copy, whose size is -1 if it is unknown.
+func (c *receivedCopy) add(n, size int64) {
+	c.read += n
+	if size >= 0 {
+		c.left = size - c.read
+	}
+}
+
+// A receivedStream is how much of the stream has arrived.
+type receivedStream struct {
+	offset   int64 // of what was received
+	applied  int64 // offset of what was applied: without the transaction under way
+	applying bool  // a command is being applied: nothing is read meanwhile
+}
+
+// begin notes that a command has arrived and is being applied.
+func (s *receivedStream) begin(size int) {
+	s.offset += int64(size)
+	s.applying = true
 }
 
 // retryUs is how long after the beginning of an attempt the next one may begin.
@@ -44,9 +91,10 @@ const retryUs = 1_000_000
 func NewLink(o LinkOptions) *Link {
 	nowUs := o.NowUs()
 	l := &Link{
-		o: o, tick: make(chan struct{}, 1), acks: make(chan struct{}, 1),
+		o: o, tick: make(chan struct{}, 1), acks: acks{due: make(chan struct{}, 1)},
 		stop: make(chan struct{}), done: make(chan struct{}),
-		state: Connect, downUs: nowUs, triedUs: nowUs - retryUs, left: -1,
+		state: Connect, downUs: nowUs, copy: receivedCopy{left: -1},
+		attempt: attempt{beganUs: nowUs - retryUs},
 	}
 	go l.run()
 	return l
@@ -70,11 +118,11 @@ func (l *Link) Status() LinkStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := LinkStatus{
-		Addr: l.o.Addr, State: l.state, Why: l.why, Offset: -1, LastUs: l.lastUs.Load(),
-		DownUs: l.downUs, Read: l.read, Left: l.left, Syncing: l.state == Syncing,
+		Addr: l.o.Addr, State: l.state, Why: l.why, Offset: -1, LastUs: l.attempt.lastUs.Load(),
+		DownUs: l.downUs, Read: l.copy.read, Left: l.copy.left, Syncing: l.state == Syncing,
 	}
 	if l.state == Connected {
-		out.DownUs, out.Offset = 0, l.offset
+		out.DownUs, out.Offset = 0, l.stream.offset
 	}
 	return out
 }
@@ -92,7 +140,7 @@ func (l *Link) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	closeOnce(l.stop)
-	l.hangUp()
+	l.attempt.hangUp()
 }
 
 // Close ends the link and waits until nothing more is applied. The Follower must not call it.
@@ -101,21 +149,11 @@ func (l *Link) Close() {
 	<-l.done
 }
 
-// hangUp ends the present attempt. It requires mu.
-func (l *Link) hangUp() {
-	if l.cancel != nil {
-		closeOnce(l.cancel)
-	}
-	if conn := l.conn; conn != nil {
-		go func() { _ = conn.Close() }() // over TLS it may wait for the master
-	}
-}
-
 // Drop ends the connection, if there is one. The link connects again.
 func (l *Link) Drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hangUp()
+	l.attempt.hangUp()
 }
 
 // Tick does what is due: it starts another attempt, ends one that hears nothing, and confirms what was
@@ -128,7 +166,7 @@ func (l *Link) Tick() {
 	case Stopped:
 		return
 	case Connect:
-		if nowUs-l.triedUs >= retryUs {
+		if nowUs-l.attempt.beganUs >= retryUs {
 			select {
 			case l.tick <- struct{}{}:
 			default:
@@ -136,40 +174,32 @@ func (l *Link) Tick() {
 		}
 		return
 	case Connected:
-		if second := nowUs / 1_000_000; second != l.acked {
-			l.acked = second
-			l.ack()
+		if second := nowUs / 1_000_000; second != l.acks.lastS {
+			l.acks.lastS = second
+			l.acks.request()
 		}
-		if l.applying {
-			l.lastUs.Store(nowUs)
+		if l.stream.applying {
+			l.attempt.lastUs.Store(nowUs)
 			return
 		}
 	}
-	if nowUs-l.lastUs.Load() > timeoutUs {
-		l.silent = true
-		l.hangUp()
+	if nowUs-l.attempt.lastUs.Load() > timeoutUs {
+		l.attempt.silent = true
+		l.attempt.hangUp()
 	}
 }
 
-// ack lets acker confirm what was applied.
-func (l *Link) ack() {
-	select {
-	case l.acks <- struct{}{}:
-	default:
-	}
-}
-
-// acker confirms what was applied, whenever ack was called, until over is closed or the connection
+// acker confirms what was applied, whenever that was requested, until over is closed or the connection
 // fails. A master that reads nothing blocks nobody else.
 func (l *Link) acker(conn io.Writer, over <-chan struct{}) {
 	for {
 		select {
 		case <-over:
 			return
-		case <-l.acks:
+		case <-l.acks.due:
 		}
 		l.mu.Lock()
-		offset := l.applied
+		offset := l.stream.applied
 		l.mu.Unlock()
 		if _, err := conn.Write(Command("REPLCONF", "ACK", strconv.FormatInt(offset, 10))); err != nil {
 			return
@@ -186,7 +216,7 @@ func (l *Link) run() {
 			return
 		case <-l.tick:
 		}
-		err := l.attempt()
+		err := l.try()
 		if l.ended(err) {
 			return
 		}
@@ -196,18 +226,18 @@ func (l *Link) run() {
 // ended notes how an attempt has ended. It reports whether that was the last one.
 func (l *Link) ended(err error) bool {
 	l.mu.Lock()
-	if l.conn != nil {
-		_ = l.conn.Close()
+	if l.attempt.conn != nil {
+		_ = l.attempt.conn.Close()
 	}
 	if l.state == Connected {
 		l.downUs = l.o.NowUs()
 	}
-	l.conn, l.cancel, l.state, l.left = nil, nil, Connect, -1
+	l.attempt.conn, l.attempt.cancel, l.state, l.copy.left = nil, nil, Connect, -1
 	closing, foreign := isClosed(l.stop), errors.Is(err, ErrForeign)
 	if foreign {
 		l.state = Stopped
 	}
-	if l.why = err.Error(); l.silent {
+	if l.why = err.Error(); l.attempt.silent {
 		l.why = "nothing has arrived for repl-timeout"
 	}
 	why := l.why
@@ -223,24 +253,24 @@ func (l *Link) ended(err error) bool {
 	return foreign
 }
 
-// attempt connects and follows the master until that fails.
-func (l *Link) attempt() error {
+// try connects and follows the master until that fails.
+func (l *Link) try() error {
 	cancel := make(chan struct{})
 	l.mu.Lock()
 	if isClosed(l.stop) {
 		l.mu.Unlock()
 		return ErrClosed
 	}
-	l.state, l.cancel, l.silent = Connecting, cancel, false
-	l.triedUs = l.o.NowUs()
-	l.lastUs.Store(l.triedUs)
+	l.state, l.attempt.cancel, l.attempt.silent = Connecting, cancel, false
+	l.attempt.beganUs = l.o.NowUs()
+	l.attempt.lastUs.Store(l.attempt.beganUs)
 	l.mu.Unlock()
 	conn, err := l.o.Dial(l.o.Addr, cancel)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
-	l.conn, l.state = conn, Handshake
+	l.attempt.conn, l.state = conn, Handshake
 	if isClosed(cancel) {
 		_ = conn.Close()
 	}
@@ -283,7 +313,7 @@ type timedReader struct {
 func (t *timedReader) Read(b []byte) (int, error) {
 	n, err := t.r.Read(b)
 	if n > 0 {
-		t.l.lastUs.Store(t.l.o.NowUs())
+		t.l.attempt.lastUs.Store(t.l.o.NowUs())
 	}
 	return n, err
 }
@@ -292,10 +322,10 @@ func (t *timedReader) Read(b []byte) (int, error) {
 func (l *Link) online(offset int64) {
 	l.o.Follower.Connected(true)
 	l.mu.Lock()
-	l.state, l.offset, l.applied, l.why = Connected, offset, offset, ""
-	l.acked = l.o.NowUs() / 1_000_000
+	l.state, l.why, l.stream.offset, l.stream.applied = Connected, "", offset, offset
+	l.acks.lastS = l.o.NowUs() / 1_000_000
 	l.mu.Unlock()
-	l.ack()
+	l.acks.request()
 }
 
 // follow applies the stream until the connection ends or stop is closed.
@@ -310,24 +340,18 @@ func (l *Link) follow(in *bufio.Reader, stop <-chan struct{}) error {
 			return err
 		}
 		wanted := len(c.args) == 3 && equalFold(c.args[0], "REPLCONF") && equalFold(c.args[1], "GETACK")
-		l.beginApply(len(c.raw))
+		l.mu.Lock()
+		l.stream.begin(len(c.raw))
+		l.mu.Unlock()
 		err = l.o.Follower.Apply(c.args, c.raw, stop)
 		l.endApply()
 		if err != nil {
 			return err
 		}
 		if wanted {
-			l.ack()
+			l.acks.request()
 		}
 	}
-}
-
-// beginApply counts a command that has arrived.
-func (l *Link) beginApply(size int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.offset += int64(size)
-	l.applying = true
 }
 
 // endApply notes what was applied.
@@ -335,9 +359,9 @@ func (l *Link) endApply() {
 	at, ok := l.o.Follower.Position()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.applying = false
+	l.stream.applying = false
 	if ok {
-		l.applied = min(at.Offset, l.offset)
+		l.stream.applied = min(at.Offset, l.stream.offset)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // full receives a copy of all keys and loads it.
 func (l *Link) full(conn io.Writer, in *bufio.Reader, at Position) error {
 	l.mu.Lock()
-	l.state, l.read, l.left = Syncing, 0, -1
+	l.state, l.copy = Syncing, receivedCopy{left: -1}
 	l.mu.Unlock()
 	head, err := readLine(in)
 	for err == nil && len(head) == 0 {
@@ -45,7 +45,7 @@ func (l *Link) full(conn io.Writer, in *bufio.Reader, at Position) error {
 	}
 	lastUs := l.o.NowUs()
 	err = l.o.Follower.Load(spool, size, at, func() {
-		l.lastUs.Store(l.o.NowUs())
+		l.attempt.lastUs.Store(l.o.NowUs())
 		if nowUs := l.o.NowUs(); nowUs-lastUs >= 1_000_000 {
 			lastUs = nowUs
 			_, _ = io.WriteString(conn, "\n") // the master hears that we are there
@@ -54,7 +54,7 @@ func (l *Link) full(conn io.Writer, in *bufio.Reader, at Position) error {
 	if err != nil {
 		return fmt.Errorf("loading the copy of the master's keys: %w", err)
 	}
-	l.lastUs.Store(l.o.NowUs())
+	l.attempt.lastUs.Store(l.o.NowUs())
 	l.online(at.Offset)
 	return nil
 }
@@ -108,10 +108,7 @@ func (l *Link) receiveMarked(to io.Writer, in *bufio.Reader, mark []byte) (int64
 func (l *Link) count(read, size int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.read += read
-	if size >= 0 {
-		l.left = size - l.read
-	}
+	l.copy.add(read, size)
 }
 
 type counter struct {

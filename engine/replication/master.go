@@ -39,21 +39,70 @@ type Master struct {
 	stream  *Stream
 	options MasterOptions
 
-	mu        sync.Mutex
-	replicas  []*Replica // all that have sent PSYNC or SYNC; protected by mu, as are the fields below
-	waiting   []*Replica // those that wait for a copy which has not begun
-	dueUs     int64      // when the copy for them begins
-	copying   bool
-	stop      chan struct{} // closed to stop the copy
-	tasks     sync.WaitGroup
-	pingedUs  int64
-	aliveUs   int64         // when empty lines were last sent
-	lonelyUs  int64         // since when there is no replica; 0: there are some, or no backlog
-	changed   chan struct{} // closed and replaced when an acknowledgement arrives
-	full      int64
-	partial   int64
-	partialNo int64
-	closed    bool
+	mu       sync.Mutex
+	replicas []*Replica // all that have sent PSYNC or SYNC; protected by mu, as are the fields below
+	copies   copies
+	tasks    sync.WaitGroup
+	pingedUs int64
+	aliveUs  int64         // when empty lines were last sent
+	lonelyUs int64         // since when there is no replica; 0: there are some, or no backlog
+	changed  chan struct{} // closed and replaced when an acknowledgement arrives
+	syncs    syncCounts
+	closed   bool
+}
+
+// copies is the copy under way and the next one. Master.mu protects it.
+type copies struct {
+	waiting []*Replica    // for a copy which has not begun
+	dueUs   int64         // when that begins
+	stop    chan struct{} // closed to stop the copy under way; nil: there is none
+}
+
+// add makes a replica wait. The first one waits until dueUs for others.
+func (c *copies) add(r *Replica, dueUs int64) {
+	if len(c.waiting) == 0 {
+		c.dueUs = dueUs
+	}
+	c.waiting = append(c.waiting, r)
+}
+
+// due reports whether a copy is to begin.
+func (c *copies) due(nowUs int64, enough int) bool {
+	n := len(c.waiting)
+	return n > 0 && c.stop == nil && (nowUs >= c.dueUs || enough > 0 && n >= enough)
+}
+
+// stopCurrent stops the copy under way.
+func (c *copies) stopCurrent() {
+	if c.stop != nil {
+		closeOnce(c.stop)
+	}
+}
+
+// take removes those that wait for a part.
+func (c *copies) take(part Part) (taken []*Replica) {
+	c.waiting = slices.DeleteFunc(c.waiting, func(r *Replica) bool {
+		if r.said.Part == part {
+			taken = append(taken, r)
+			return true
+		}
+		return false
+	})
+	return taken
+}
+
+// syncCounts counts calls of PSYNC. Master.mu protects it.
+type syncCounts struct{ full, partial, refused int64 }
+
+func (c *syncCounts) add(from Position, partial bool) {
+	if partial {
+		c.partial++
+		return
+	}
+	if from.ID != "?" {
+		c.refused++
+	}
+	c.full++
 }
 
 // NewMaster returns a Master without replicas.
@@ -72,21 +121,14 @@ func (m *Master) PSYNC(
 	defer m.mu.Unlock()
 	m.replicas = append(m.replicas, r)
 	m.lonelyUs = 0
+	m.syncs.add(from, ok)
 	if ok {
-		m.partial++
 		r.continues(id, from.Offset, reader)
 		m.options.Log(false, "partial resynchronization", "replica", addr, "offset", from.Offset)
 		return r
 	}
-	if from.ID != "?" {
-		m.partialNo++
-	}
-	m.full++
 	r.state = WaitBgsave
-	if len(m.waiting) == 0 {
-		m.dueUs = nowUs + delayUs
-	}
-	m.waiting = append(m.waiting, r)
+	m.copies.add(r, nowUs+delayUs)
 	return r
 }
 
@@ -97,9 +139,8 @@ func (m *Master) Remove(r *Replica) {
 	defer m.mu.Unlock()
 	same := func(x *Replica) bool { return x == r }
 	m.replicas = slices.DeleteFunc(m.replicas, same)
-	m.waiting = slices.DeleteFunc(m.waiting, same)
-	close(m.changed)
-	m.changed = make(chan struct{})
+	m.copies.waiting = slices.DeleteFunc(m.copies.waiting, same)
+	m.broadcast()
 }
 
 // Ack notes that a replica has confirmed an offset.
@@ -112,6 +153,11 @@ func (m *Master) Ack(r *Replica, offset, nowUs int64) {
 func (m *Master) signal() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.broadcast()
+}
+
+// broadcast is signal, and requires mu.
+func (m *Master) broadcast() {
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
@@ -186,14 +232,14 @@ func (m *Master) Count() int {
 func (m *Master) Counts() (full, partial, refused int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.full, m.partial, m.partialNo
+	return m.syncs.full, m.syncs.partial, m.syncs.refused
 }
 
 // ResetCounts makes the counts 0.
 func (m *Master) ResetCounts() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.full, m.partial, m.partialNo = 0, 0, 0
+	m.syncs = syncCounts{}
 }
 
 // KillAll disconnects every replica.
@@ -210,18 +256,14 @@ func (m *Master) KillAll() {
 func (m *Master) StopCopy() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.copying {
-		closeOnce(m.stop)
-	}
+	m.copies.stopCurrent()
 }
 
 // Close stops a copy and waits until it has ended.
 func (m *Master) Close() {
 	m.mu.Lock()
 	m.closed = true
-	if m.copying {
-		closeOnce(m.stop)
-	}
+	m.copies.stopCurrent()
 	m.mu.Unlock()
 	m.tasks.Wait()
 }
@@ -250,9 +292,7 @@ func (m *Master) tick(nowUs int64, o MasterSettings) (overdue []*Replica) {
 	defer m.mu.Unlock()
 	m.tickBacklog(nowUs, o)
 	if len(m.replicas) == 0 {
-		if m.copying {
-			closeOnce(m.stop)
-		}
+		m.copies.stopCurrent()
 		return nil
 	}
 	if news := o.NowMs != 0 && m.greet(); news || nowUs-m.pingedUs >= o.PingUs {
@@ -271,10 +311,10 @@ func (m *Master) tick(nowUs int64, o MasterSettings) (overdue []*Replica) {
 			overdue = append(overdue, r)
 		}
 	}
-	enough := o.SyncReplicas > 0 && len(m.waiting) >= o.SyncReplicas
-	if len(m.waiting) > 0 && !m.copying && !m.closed && (nowUs >= m.dueUs || enough) {
-		m.copying, m.stop = true, make(chan struct{})
-		m.tasks.Go(m.copy)
+	if !m.closed && m.copies.due(nowUs, o.SyncReplicas) {
+		stop := make(chan struct{})
+		m.copies.stop = stop
+		m.tasks.Go(func() { m.copy(stop) })
 	}
 	return overdue
 }
@@ -317,8 +357,8 @@ func (r *Replica) sendNewline() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.mayKeepAlive() {
-		r.newline = true
-		r.wakeUp()
+		r.out.newline = true
+		r.out.wakeUp()
 	}
 }
 
@@ -326,45 +366,23 @@ func (r *Replica) sendNewline() {
 func (r *Replica) overdue(nowUs int64, o MasterSettings) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.noteProgress(nowUs)
+	if r.state == SendBulk {
+		r.copy.noteProgress(nowUs)
+	}
 	const silent = "it has been silent for repl-timeout"
 	answers := !r.said.SYNC && !r.said.RDB // it sends acknowledgements
 	switch {
 	case r.gone:
 		return ""
-	case r.state == Online && answers && nowUs-r.ackedUs > o.TimeoutUs:
+	case r.state == Online && answers && nowUs-r.ack.us > o.TimeoutUs:
 		return silent
-	case r.state == SendBulk && r.copy == nil && answers && nowUs-max(r.ackedUs, r.movedUs) > o.TimeoutUs:
+	case r.state == SendBulk && r.copy.from == nil && answers &&
+		nowUs-max(r.ack.us, r.copy.movedUs) > o.TimeoutUs:
 		return silent
-	case r.copy != nil && nowUs-r.movedUs > o.TimeoutUs:
+	case r.copy.from != nil && nowUs-r.copy.movedUs > o.TimeoutUs:
 		return "it has read nothing of the copy for repl-timeout"
-	case r.stream == nil:
-		return ""
-	}
-	unread := r.stream.Unread()
-	switch {
-	case o.HardBytes > 0 && unread >= o.HardBytes:
-		return "client-output-buffer-limit"
-	case o.SoftBytes <= 0 || unread < o.SoftBytes:
-		r.softUs = 0
-	case r.softUs == 0:
-		r.softUs = nowUs
-	case nowUs-r.softUs >= o.SoftUs:
+	case r.stream.exceeds(nowUs, o):
 		return "client-output-buffer-limit"
 	}
 	return ""
-}
-
-// noteProgress notes when the replica last took something of the copy that there was. It requires mu.
-func (r *Replica) noteProgress(nowUs int64) {
-	if r.state != SendBulk {
-		return
-	}
-	taken, unread := int64(-1), int64(1)
-	if r.copy != nil {
-		taken, unread = r.copy.progress()
-	}
-	if taken != r.copyTaken || unread == 0 || r.movedUs == 0 {
-		r.copyTaken, r.movedUs = taken, nowUs
-	}
 }

@@ -200,7 +200,7 @@ func TestRecordHandshakes(t *testing.T) {
 					wait(applied)
 				}
 				link.mu.Lock()
-				link.hangUp()
+				link.attempt.hangUp()
 				link.mu.Unlock()
 				<-ended
 				tape.add("#", nil)

@@ -26,23 +26,88 @@ type Replica struct {
 	// changed is called, without mu, when the replica may have come online by itself.
 	changed func()
 
-	mu        sync.Mutex // protects the fields below
-	said      Said
-	state     State
-	ackOffset int64 // what it has confirmed
-	ackedUs   int64 // when it last sent something
-	copy      *Reader
-	marked    bool // the copy ends with a mark, so that it must be confirmed before the stream follows
-	stream    *Reader
-	head      []byte // sent before the copy
-	gone      bool
-	softUs    int64         // when the soft limit was reached; 0: it is not
-	copyTaken int64         // how much of the copy was sent at movedUs; -1: all
-	movedUs   int64         // when copyTaken last changed
-	nudge     chan struct{} // makes WriteTo look again
-	newline   bool          // one is due
-	greeted   bool          // it was online when a ping was sent
-	confirmed bool          // it has loaded the copy: the stream may follow
+	mu      sync.Mutex // protects the fields below
+	said    Said
+	state   State
+	ack     ack
+	copy    sentCopy
+	stream  sentStream
+	out     outbox
+	gone    bool
+	greeted bool // it was online when a ping was sent
+}
+
+// An ack is what a replica has confirmed.
+type ack struct {
+	offset int64
+	us     int64 // when it last sent something
+}
+
+// advance notes that an offset was confirmed.
+func (a *ack) advance(offset, nowUs int64) { a.offset, a.us = max(a.offset, offset), nowUs }
+
+// A sentCopy is the copy that a replica gets.
+type sentCopy struct {
+	from      *Reader // nil: there is none, or it was sent
+	confirmed bool    // it need not be confirmed any more before the stream follows
+	taken     int64   // how much of it was sent at movedUs; -1: all
+	movedUs   int64   // when taken last changed
+}
+
+// noteProgress notes when the replica last took something of the copy that there was.
+func (c *sentCopy) noteProgress(nowUs int64) {
+	taken, unread := int64(-1), int64(1)
+	if c.from != nil {
+		taken, unread = c.from.progress()
+	}
+	if taken != c.taken || unread == 0 || c.movedUs == 0 {
+		c.taken, c.movedUs = taken, nowUs
+	}
+}
+
+// A sentStream is the stream that a replica gets.
+type sentStream struct {
+	from   *Reader // nil: it gets none yet
+	softUs int64   // when the soft limit was reached; 0: it is not
+}
+
+// unread returns the bytes of the stream that were not sent.
+func (s *sentStream) unread() int64 {
+	if s.from == nil {
+		return 0
+	}
+	return s.from.Unread()
+}
+
+// exceeds reports whether more waits to be sent than client-output-buffer-limit allows.
+func (s *sentStream) exceeds(nowUs int64, o MasterSettings) bool {
+	unread := s.unread()
+	switch {
+	case o.HardBytes > 0 && unread >= o.HardBytes:
+		return true
+	case o.SoftBytes <= 0 || unread < o.SoftBytes:
+		s.softUs = 0
+	case s.softUs == 0:
+		s.softUs = nowUs
+	case nowUs-s.softUs >= o.SoftUs:
+		return true
+	}
+	return false
+}
+
+// An outbox is what is sent before more of the copy or the stream.
+type outbox struct {
+	head    []byte        // sent first
+	newline bool          // one is due
+	nudge   chan struct{} // makes WriteTo look again
+}
+
+// wakeUp makes WriteTo look again.
+func (o *outbox) wakeUp() {
+	select {
+	case o.nudge <- struct{}{}:
+	default:
+	}
 }
 
 // Said is what a replica has said of itself by REPLCONF.
@@ -69,7 +134,8 @@ const (
 // newReplica returns a replica that nothing is sent to yet.
 func newReplica(addr string, said Said, nowUs int64, kill, changed func()) *Replica {
 	return &Replica{
-		Addr: addr, Kill: kill, changed: changed, said: said, ackedUs: nowUs, nudge: make(chan struct{}, 1),
+		Addr: addr, Kill: kill, changed: changed, said: said,
+		ack: ack{us: nowUs}, out: outbox{nudge: make(chan struct{}, 1)},
 	}
 }
 
@@ -100,33 +166,28 @@ func (s *ReplicaStatus) Host() string {
 func (r *Replica) Status() ReplicaStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := ReplicaStatus{
+	return ReplicaStatus{
 		IP: r.said.IP, Addr: r.Addr, Port: r.said.Port,
-		State: r.state, Offset: r.ackOffset, AckedUs: r.ackedUs,
+		State: r.state, Offset: r.ack.offset, AckedUs: r.ack.us, Unread: r.stream.unread(),
 	}
-	if r.stream != nil {
-		out.Unread = r.stream.Unread()
-	}
-	return out
 }
 
 // Ack notes that the replica has confirmed an offset.
 func (r *Replica) Ack(offset, nowUs int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ackOffset = max(r.ackOffset, offset)
-	r.ackedUs = nowUs
-	if r.state == SendBulk && !r.confirmed {
-		r.confirmed = true
+	r.ack.advance(offset, nowUs)
+	if r.state == SendBulk && !r.copy.confirmed {
+		r.copy.confirmed = true
 		r.goOnline()
 	}
 }
 
 // goOnline begins the stream if the copy was sent and is confirmed. It requires mu.
 func (r *Replica) goOnline() {
-	if r.state == SendBulk && r.copy == nil && r.confirmed && !r.said.RDB {
+	if r.state == SendBulk && r.copy.from == nil && r.copy.confirmed && !r.said.RDB {
 		r.state = Online
-		r.wakeUp()
+		r.out.wakeUp()
 	}
 }
 
@@ -145,15 +206,7 @@ func (r *Replica) greet() bool {
 func (r *Replica) Heard(nowUs int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ackedUs = nowUs
-}
-
-// wakeUp makes WriteTo look again. It requires mu.
-func (r *Replica) wakeUp() {
-	select {
-	case r.nudge <- struct{}{}:
-	default:
-	}
+	r.ack.us = nowUs
 }
 
 // Close ends WriteTo.
@@ -161,13 +214,13 @@ func (r *Replica) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gone = true
-	if r.copy != nil {
-		r.copy.Close()
+	if r.copy.from != nil {
+		r.copy.from.Close()
 	}
-	if r.stream != nil {
-		r.stream.Close()
+	if r.stream.from != nil {
+		r.stream.from.Close()
 	}
-	r.wakeUp()
+	r.out.wakeUp()
 }
 
 // WriteTo sends the replica what it is to get, until it is gone. It is called once.
@@ -191,29 +244,29 @@ func (r *Replica) WriteTo(w io.Writer) (int64, error) {
 // next returns what is to be sent next; it blocks until there is something.
 func (r *Replica) next() (b []byte, done bool, err error) {
 	r.mu.Lock()
-	from := r.copy
+	from := r.copy.from
 	switch {
 	case r.gone:
 		r.mu.Unlock()
 		return nil, true, ErrClosed
-	case len(r.head) > 0:
-		b, r.head = r.head, nil
+	case len(r.out.head) > 0:
+		b, r.out.head = r.out.head, nil
 		r.mu.Unlock()
 		return b, false, nil
-	case r.newline && r.mayKeepAlive():
-		r.newline = false
+	case r.out.newline && r.mayKeepAlive():
+		r.out.newline = false
 		r.mu.Unlock()
 		return []byte("\n"), false, nil
 	case from != nil:
 	case r.state == Online:
-		from = r.stream
+		from = r.stream.from
 	}
 	r.mu.Unlock()
 	if from == nil {
-		<-r.nudge
+		<-r.out.nudge
 		return nil, false, nil
 	}
-	b, err = from.Next(r.nudge)
+	b, err = from.Next(r.out.nudge)
 	if errors.Is(err, io.EOF) {
 		done = r.copied()
 		r.changed()
@@ -226,17 +279,16 @@ func (r *Replica) next() (b []byte, done bool, err error) {
 func (r *Replica) copied() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.copy.Close()
-	r.copy = nil
-	r.confirmed = r.confirmed || !r.marked
+	r.copy.from.Close()
+	r.copy.from = nil
 	r.goOnline()
 	return r.said.RDB
 }
 
 // mayKeepAlive reports whether empty lines may be sent: nothing of the copy was. It requires mu.
 func (r *Replica) mayKeepAlive() bool {
-	if r.state == SendBulk && r.copy != nil {
-		taken, _ := r.copy.progress()
+	if r.state == SendBulk && r.copy.from != nil {
+		taken, _ := r.copy.from.progress()
 		return taken == 0
 	}
 	return r.state == WaitBgsave
@@ -250,11 +302,11 @@ func (r *Replica) continues(id string, from int64, stream *Reader) {
 	if r.said.PSYNC2 {
 		head = "+CONTINUE " + id + "\r\n"
 	}
-	r.head, r.stream, r.state, r.ackOffset = []byte(head), stream, Online, from
-	r.confirmed = true
+	r.out.head, r.stream.from, r.state, r.ack.offset = []byte(head), stream, Online, from
 }
 
-// begins makes the replica get a copy and then the stream.
+// begins makes the replica get a copy and then the stream. If the copy ends with a mark, it must be confirmed
+// before the stream follows.
 func (r *Replica) begins(head string, marked bool, copied, stream *Reader) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -264,7 +316,7 @@ func (r *Replica) begins(head string, marked bool, copied, stream *Reader) {
 	if r.gone || r.said.RDB {
 		stream.Close()
 	}
-	r.newline = false
-	r.head, r.marked, r.copy, r.stream, r.state = []byte(head), marked, copied, stream, SendBulk
-	r.wakeUp()
+	r.out.head, r.out.newline = []byte(head), false
+	r.copy.from, r.copy.confirmed, r.stream.from, r.state = copied, !marked, stream, SendBulk
+	r.out.wakeUp()
 }

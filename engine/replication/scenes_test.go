@@ -120,7 +120,7 @@ func (s *scene) ofMaster(words []string, number func(i int) int64) (reply any, e
 	case "copies":
 		reply = s.copies
 	case "copying":
-		reply = truth(s.copying)
+		reply = truth(s.Master.copies.stop != nil)
 	case "active":
 		reply = truth(s.stream.Active())
 	case "name":

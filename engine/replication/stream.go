@@ -11,7 +11,7 @@ import (
 // NoID is the identifier of no history.
 var NoID = strings.Repeat("0", 40)
 
-// NewID returns an identifier for a new history.
+// NewID returns a random identifier, as a new history has one.
 func NewID() string {
 	var b [20]byte
 	_, _ = rand.Read(b[:]) // it cannot fail
@@ -22,21 +22,37 @@ func NewID() string {
 // called concurrently. The zero value must be initialized by Init.
 type Stream struct {
 	chain
-	id, previous string // protected by mu, as are the fields below
-	previousEnd  int64  // the first offset that is not of the previous history; -1: there is none
-	active       bool   // there is a backlog
-	first        *block // the oldest block of the backlog
-	size         int64  // repl-backlog-size
-	selected     int    // the database that is selected at the end; -1: unknown
-	following    bool   // the history is a master's: nothing can be put into it
-	buf          []byte
+	history  history // protected by mu, as are the fields below
+	first    *block  // the oldest block of the backlog; nil: there is none
+	size     int64   // repl-backlog-size
+	selected int     // the database that is selected at the end; -1: unknown
+	buf      []byte
+}
+
+// A history is what a Stream has a part of.
+type history struct {
+	id, previous string
+	previousEnd  int64 // the first offset that is not of the previous history; -1: there is none
+	following    bool  // it is a master's: nothing can be put into it
+}
+
+// begin begins a history that continues no other.
+func (h *history) begin(id string) { h.id, h.previous, h.previousEnd = id, NoID, -1 }
+
+// rename gives the history another identifier behind an offset.
+func (h *history) rename(id string, end int64) { h.previous, h.previousEnd, h.id = h.id, end+1, id }
+
+// has reports whether a position is in the history, unless it is beyond the end.
+func (h *history) has(at Position) bool {
+	return strings.EqualFold(at.ID, h.id) || strings.EqualFold(at.ID, h.previous) && at.Offset < h.previousEnd
 }
 
 // Init begins a new history.
 func (s *Stream) Init() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.id, s.previous, s.previousEnd, s.selected = NewID(), NoID, -1, -1
+	s.history.begin(NewID())
+	s.selected = -1
 }
 
 // A Position is a place in a history.
@@ -62,10 +78,10 @@ func (s *Stream) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := Status{
-		Position: Position{s.id, s.end}, Previous: s.previous, PreviousEnd: s.previousEnd,
-		Active: s.active, DB: max(s.selected, 0), Size: s.size,
+		Position: s.position(), Previous: s.history.previous, PreviousEnd: s.history.previousEnd,
+		Active: s.first != nil, DB: max(s.selected, 0), Size: s.size,
 	}
-	if s.active {
+	if s.first != nil {
 		out.First, out.Held = s.first.at+1, s.end-s.first.at
 	}
 	return out
@@ -75,21 +91,23 @@ func (s *Stream) Status() Status {
 func (s *Stream) Position() Position {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Position{s.id, s.end}
+	return s.position()
 }
+
+func (s *Stream) position() Position { return Position{s.history.id, s.end} }
 
 // Active reports whether there is a backlog: without one nothing is recorded.
 func (s *Stream) Active() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.active
+	return s.first != nil
 }
 
 // Leads reports whether there is a backlog, and the history is no master's.
 func (s *Stream) Leads() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.active && !s.following
+	return s.first != nil && !s.history.following
 }
 
 // SetSize sets how many bytes the backlog keeps at least.
@@ -108,8 +126,7 @@ func (s *Stream) Activate() {
 }
 
 func (s *Stream) activate() {
-	if !s.active {
-		s.active = true
+	if s.first == nil {
 		s.first = s.restart(s.end)
 		s.selected = -1
 	}
@@ -121,8 +138,8 @@ func (s *Stream) Deactivate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.restart(s.end)
-	s.active, s.first = false, nil
-	s.id, s.previous, s.previousEnd = NewID(), NoID, -1
+	s.first = nil
+	s.history.begin(NewID())
 }
 
 // Restore sets the position that a server continues when it starts again, and the database that is selected
@@ -130,10 +147,8 @@ func (s *Stream) Deactivate() {
 func (s *Stream) Restore(at Position, db int, promoted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.end, s.id = at.Offset, at.ID
-	s.active = false
-	s.activate()
-	s.selected = db
+	s.history.id = at.ID
+	s.first, s.selected = s.restart(at.Offset), db
 	if promoted {
 		s.fork()
 	}
@@ -144,11 +159,9 @@ func (s *Stream) Restore(at Position, db int, promoted bool) {
 func (s *Stream) Reset(at Position, db int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.following = true
-	s.id, s.previous, s.previousEnd = at.ID, NoID, -1
-	s.active = true
-	s.first = s.restart(at.Offset)
-	s.selected = db
+	s.history.following = true
+	s.history.begin(at.ID)
+	s.first, s.selected = s.restart(at.Offset), db
 }
 
 // Rename gives the history another identifier from here on, since a master has been promoted. Readers are
@@ -156,13 +169,13 @@ func (s *Stream) Reset(at Position, db int) {
 func (s *Stream) Rename(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if id != s.id {
+	if id != s.history.id {
 		s.rename(id)
 	}
 }
 
 func (s *Stream) rename(id string) {
-	s.previous, s.previousEnd, s.id = s.id, s.end+1, id
+	s.history.rename(id, s.end)
 	s.dropAll()
 }
 
@@ -176,7 +189,7 @@ func (s *Stream) Fork() {
 
 func (s *Stream) fork() {
 	s.rename(NewID())
-	s.selected, s.following = -1, false
+	s.selected, s.history.following = -1, false
 }
 
 // Append appends the commands of a group, and returns the offset behind it.
@@ -195,7 +208,7 @@ func (s *Stream) Append(g *effects.Group) (end int64) {
 func (s *Stream) Tell(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.following {
+	if !s.history.following {
 		s.add(b)
 	}
 }
@@ -212,11 +225,11 @@ func (s *Stream) Follow(b []byte, db int) {
 func (s *Stream) SetFollowing(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.following = on
+	s.history.following = on
 }
 
 func (s *Stream) add(b []byte) {
-	if !s.active {
+	if s.first == nil {
 		return
 	}
 	last := s.last
@@ -228,7 +241,7 @@ func (s *Stream) add(b []byte) {
 
 // trim drops the oldest blocks that the backlog can do without.
 func (s *Stream) trim() {
-	for s.active && s.first.next != nil && s.end-s.first.next.at >= s.size {
+	for s.first != nil && s.first.next != nil && s.end-s.first.next.at >= s.size {
 		s.first = s.first.next
 	}
 }
@@ -245,14 +258,14 @@ func (s *Stream) HereFor(n int) (Position, []*Reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.activate()
-	if !s.following {
+	if !s.history.following {
 		s.selected = -1
 	}
 	readers := make([]*Reader, n)
 	for i := range readers {
 		readers[i] = s.open(s.last, len(s.last.data))
 	}
-	return Position{s.id, s.end}, readers
+	return s.position(), readers
 }
 
 // Continue returns a reader for a replica that has followed a history up to an offset. It reports false
@@ -260,23 +273,21 @@ func (s *Stream) HereFor(n int) (Position, []*Reader) {
 func (s *Stream) Continue(from Position) (id string, r *Reader, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := strings.EqualFold(from.ID, s.id) ||
-		strings.EqualFold(from.ID, s.previous) && from.Offset < s.previousEnd
-	if !known || !s.active || from.Offset < s.first.at || from.Offset > s.end {
+	if !s.history.has(from) || s.first == nil || from.Offset < s.first.at || from.Offset > s.end {
 		return "", nil, false
 	}
 	b := s.first
 	for b.next != nil && from.Offset >= b.next.at {
 		b = b.next
 	}
-	return s.id, s.open(b, int(from.Offset-b.at)), true
+	return s.history.id, s.open(b, int(from.Offset-b.at)), true
 }
 
 // Memory returns the bytes of the backlog, and how many more are kept for a replica that is further behind.
 func (s *Stream) Memory() (backlog, more int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.active {
+	if s.first != nil {
 		backlog = s.end - s.first.at
 	}
 	return backlog, max(s.unread()-backlog, 0)

@@ -9,24 +9,24 @@ import (
 )
 
 // copy sends the keys to all that wait. It is the only goroutine that does.
-func (m *Master) copy() {
-	t := &transfer{stop: m.stop}
-	t.room, t.reuses = make(chan struct{}, 1), true
+func (m *Master) copy(stop <-chan struct{}) {
+	t := &transfer{stop: stop}
+	t.room, t.spares.reuses = make(chan struct{}, 1), true
 	t.mu.Lock()
 	first := t.restart(0)
 	t.mu.Unlock()
 	mark := NewID()
 	m.mu.Lock()
 	part := Everything
-	if len(m.waiting) > 0 {
-		part = m.waiting[0].said.Part
+	if len(m.copies.waiting) > 0 {
+		part = m.copies.waiting[0].said.Part
 	}
 	m.mu.Unlock()
 	var followers []*Replica
 	begin := func() Position {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		followers = m.takeWaiting(part)
+		followers = m.copies.take(part)
 		m.options.Activated()
 		// The length is sent before if one of them must know it.
 		t.whole = slices.ContainsFunc(followers, func(r *Replica) bool { return !r.said.EOF })
@@ -46,14 +46,14 @@ func (m *Master) copy() {
 		t.begin(mark)
 		return at
 	}
-	err := m.options.Snapshot(t, part, m.stop, begin)
+	err := m.options.Snapshot(t, part, stop, begin)
 	if err == nil {
 		err = t.complete(mark)
 	}
 	m.mu.Lock()
-	m.copying = false
+	m.copies.stop = nil
 	if err != nil && first != nil { // it has not even begun
-		followers = m.takeWaiting(part)
+		followers = m.copies.take(part)
 	}
 	m.mu.Unlock()
 	if err == nil {
@@ -65,18 +65,6 @@ func (m *Master) copy() {
 		r.Kill()
 		r.Close()
 	}
-}
-
-// takeWaiting removes those that wait for a part from the queue. It requires mu.
-func (m *Master) takeWaiting(part Part) (taken []*Replica) {
-	m.waiting = slices.DeleteFunc(m.waiting, func(r *Replica) bool {
-		if r.said.Part == part {
-			taken = append(taken, r)
-			return true
-		}
-		return false
-	})
-	return taken
 }
 
 // errStopped ends a copy whose replicas are all gone.

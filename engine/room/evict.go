@@ -3,6 +3,7 @@ package room
 import (
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine/latency"
@@ -33,10 +34,10 @@ func (k *Keeper) followEviction() {
 		own.Samples = int(cfg.Int("maxmemory-samples"))
 		policy, stamps = &own, own.Stamps()
 	}
-	k.store.SetStamps(stamps, cfg.Int("lfu-log-factor"), cfg.Int("lfu-decay-time"))
+	k.options.Store.SetStamps(stamps, cfg.Int("lfu-log-factor"), cfg.Int("lfu-decay-time"))
 	k.policy.Store(policy)
 	k.budgetUs.Store(evictionBudgetUs(cfg.Int("maxmemory-eviction-tenacity")))
-	k.max.Store(cfg.Int("maxmemory"))
+	k.Limit.max.Store(cfg.Int("maxmemory"))
 	k.others.Store(k.options.Others())
 }
 
@@ -59,25 +60,48 @@ func evictionBudgetUs(tenacity int64) int64 {
 	return math.MaxInt64
 }
 
+// A Limit is how much memory may be used.
+type Limit struct {
+	max     atomic.Int64 // maxmemory; 0: there is no limit, and nothing else is looked at
+	Reserve atomic.Int64 // see engine.Engine.SetReserve
+	dry     atomic.Bool  // there was nothing to evict, since the last Tick
+}
+
+// kept returns how much of the memory is kept free by a policy, which is nil if nothing is evicted.
+func (l *Limit) kept(policy *store.Eviction) int64 {
+	if policy == nil || l.dry.Load() {
+		return 0
+	}
+	return l.Reserve.Load()
+}
+
+// excess is for how long memory was exceeded, on Clock.MonotonicUs.
+type excess struct {
+	totalUs atomic.Int64 // before sinceUs
+	sinceUs atomic.Int64 // since when it is; 0: it is not
+}
+
+func (x *excess) begin(nowUs int64) { x.sinceUs.CompareAndSwap(0, max(nowUs, 1)) }
+
+func (x *excess) end(nowUs int64) {
+	if since := x.sinceUs.Swap(0); since != 0 {
+		x.totalUs.Add(max(nowUs-since, 0))
+	}
+}
+
 // MaxMemory returns the directive maxmemory in bytes, 0 for no limit.
-func (k *Keeper) MaxMemory() int64 { return k.max.Load() }
+func (k *Keeper) MaxMemory() int64 { return k.Limit.max.Load() }
 
 // used returns the memory that maxmemory bounds: all but the buffer of the append-only log, as in Redis. It
 // is exact to some kilobytes for each shard.
 func (k *Keeper) used() int64 {
-	return k.store.UsedEstimate() + k.options.Buffers.Load() + k.options.Mail.Load() + k.others.Load()
+	return k.options.Store.UsedEstimate() + k.options.Buffers.Load() + k.options.Mail.Load() + k.others.Load()
 }
 
 // Exceeded reports whether used memory is so large that keys have to be evicted.
 func (k *Keeper) Exceeded() bool {
-	limit := k.max.Load()
-	if limit == 0 {
-		return false
-	}
-	if k.policy.Load() != nil && !k.dry.Load() {
-		limit -= k.Reserve.Load()
-	}
-	return k.used() > limit
+	limit := k.Limit.max.Load()
+	return limit != 0 && k.used() > limit-k.Limit.kept(k.policy.Load())
 }
 
 // stepsPerCheck is how often Make evicts something between two looks at the clock, as in Redis.
@@ -91,53 +115,46 @@ func (k *Keeper) Make(g *effects.Group) (ok bool) {
 		return true
 	}
 	policy := k.policy.Load()
-	beganUs := k.clock.MonotonicUs()
-	defer func() { k.options.Event(latency.Evict, k.clock.MonotonicUs()-beganUs) }()
-	k.sinceUs.CompareAndSwap(0, max(beganUs, 1))
+	beganUs := k.options.Clock.MonotonicUs()
+	defer func() { k.options.Event(latency.Evict, k.options.Clock.MonotonicUs()-beganUs) }()
+	k.excess.begin(beganUs)
 	shard, misses, steps := rand.IntN(store.NumShards), 0, 0
 	for policy != nil && misses < store.NumShards {
 		if misses++; k.evictStep(g, policy, shard) {
 			misses = 0
 			if !k.Exceeded() {
-				k.endExcess(k.clock.MonotonicUs())
+				k.excess.end(k.options.Clock.MonotonicUs())
 				return true
 			}
 			steps++
-			if steps%stepsPerCheck == 0 && k.clock.MonotonicUs()-beganUs > k.budgetUs.Load() {
+			if steps%stepsPerCheck == 0 && k.options.Clock.MonotonicUs()-beganUs > k.budgetUs.Load() {
 				k.makeLater()
 				return true
 			}
 		}
 		shard = (shard + 1) % store.NumShards
 	}
-	k.dry.Store(true)
+	k.Limit.dry.Store(true)
 	k.others.Store(k.options.Others())
-	limit := k.max.Load()
+	limit := k.Limit.max.Load()
 	return limit == 0 || k.used() <= limit
-}
-
-// endExcess ends the time for which memory has been exceeded.
-func (k *Keeper) endExcess(nowUs int64) {
-	if since := k.sinceUs.Swap(0); since != 0 {
-		k.exceeded.Add(max(nowUs-since, 0))
-	}
 }
 
 // evictStep makes some room in a shard or in another one, and reports whether it did.
 func (k *Keeper) evictStep(g *effects.Group, policy *store.Eviction, shard int) bool {
 	other := (shard + 1 + rand.IntN(store.NumShards-1)) % store.NumShards
 	held := store.OneShard(shard) | store.OneShard(other)
-	if !k.store.LockOrCancel(held, k.options.BusyChange()) {
+	if !k.options.Store.LockOrCancel(held, k.options.BusyChange()) {
 		return false
 	}
 	defer k.options.Changed()
-	defer k.store.Unlock(held)
+	defer k.options.Store.Unlock(held)
 	if k.options.Torn(held) || k.options.Replica() { // it has become a replica since
 		return false
 	}
-	nowMs := k.clock.NowUs() / 1000
+	nowMs := k.options.Clock.NowUs() / 1000
 	recorded := k.options.Record(g, held)
-	removed, evicted := k.store.Evict([2]int{shard, other}, policy, nowMs, rand.Uint64N)
+	removed, evicted := k.options.Store.Evict([2]int{shard, other}, policy, nowMs, rand.Uint64N)
 	if recorded {
 		k.options.Commit(g, held, nowMs)
 	}
@@ -159,18 +176,18 @@ func (k *Keeper) makeLater() {
 // makeSome makes room in the background.
 func (k *Keeper) makeSome() {
 	k.others.Store(k.options.Others())
-	k.dry.Store(false)
+	k.Limit.dry.Store(false)
 	var g effects.Group
 	k.Make(&g)
 	if !k.Exceeded() {
-		k.endExcess(k.clock.MonotonicUs())
+		k.excess.end(k.options.Clock.MonotonicUs())
 	}
 }
 
 // ExceededUs returns for how long memory was exceeded in total, and for how long it is now.
 func (k *Keeper) ExceededUs(nowUs int64) (total, current int64) {
-	if since := k.sinceUs.Load(); since != 0 {
+	if since := k.excess.sinceUs.Load(); since != 0 {
 		current = max(nowUs-since, 0)
 	}
-	return k.exceeded.Load() + current, current
+	return k.excess.totalUs.Load() + current, current
 }

@@ -11,13 +11,13 @@ func (k *Keeper) setPrefixLimits() {
 	for _, l := range k.options.Config.KeyLimits("rl-max-keys-per-prefix") {
 		limits = append(limits, store.PrefixLimit{Prefix: l.Prefix, Max: l.Keys})
 	}
-	k.store.SetPrefixLimits(limits)
+	k.options.Store.SetPrefixLimits(limits)
 }
 
 // CountPrefixes makes the limits take effect if they were changed, and returns when they have. No shard may
 // be locked. What a script past busy-reply-threshold holds is left to Tick.
 func (k *Keeper) CountPrefixes() {
-	if k.store.PrefixesCounted() || k.options.Loading() {
+	if k.options.Store.PrefixesCounted() || k.options.Loading() {
 		return
 	}
 	k.counting.Lock()
@@ -29,7 +29,7 @@ func (k *Keeper) CountPrefixes() {
 
 // countSomePrefixes is CountPrefixes for a Tick: it leaves what is too much to the next one.
 func (k *Keeper) countSomePrefixes() {
-	if k.store.PrefixesCounted() || k.options.Loading() || !k.counting.TryLock() {
+	if k.options.Store.PrefixesCounted() || k.options.Loading() || !k.counting.TryLock() {
 		return
 	}
 	defer k.counting.Unlock()
@@ -41,16 +41,16 @@ func (k *Keeper) countSomePrefixes() {
 // countStep locks one shard and counts a few keys. It reports whether the walk goes on. It requires
 // counting.
 func (k *Keeper) countStep(y *store.Yielder) (more bool) {
-	shard, more := k.walk.Next(k.store)
+	shard, more := k.walk.Next(k.options.Store)
 	if !more {
 		return false
 	}
 	held := store.OneShard(shard)
-	if !k.store.LockOrCancel(held, k.options.BusyChange()) {
+	if !k.options.Store.LockOrCancel(held, k.options.BusyChange()) {
 		return false
 	}
-	examined := k.walk.Step(k.store)
-	k.store.Unlock(held)
+	examined := k.walk.Step(k.options.Store)
+	k.options.Store.Unlock(held)
 	y.Add(examined)
 	return true
 }

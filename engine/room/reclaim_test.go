@@ -34,7 +34,7 @@ func TestTickYieldsWhileKeysExpire(t *testing.T) {
 	ticks := 0
 	for ; h.len() > 1; ticks++ {
 		require.Less(t, ticks, 10)
-		require.EqualValues(t, ticks, h.ReclaimCuts.Load(), "each leaves keys to the next one")
+		require.EqualValues(t, ticks, h.Reclaims.Cuts.Load(), "each leaves keys to the next one")
 		h.paused = 0
 		h.Tick()
 		require.LessOrEqual(t, h.paused, 64)
@@ -45,7 +45,7 @@ func TestTickYieldsWhileKeysExpire(t *testing.T) {
 	require.Equal(t, "stays", h.keys("stays"))
 	h.Tick()
 	require.Equal(t, 1, h.len())
-	require.EqualValues(t, ticks-1, h.ReclaimCuts.Load())
+	require.EqualValues(t, ticks-1, h.Reclaims.Cuts.Load())
 }
 
 // TestWhenKeysAreReclaimed: a deadline's own millisecond still counts, and some keys have to wait.
@@ -68,13 +68,13 @@ func TestWhenKeysAreReclaimed(t *testing.T) {
 			return func() { h.store.Unlock(shard); h.busy = make(chan struct{}) }
 		},
 		"DEBUG SET-ACTIVE-EXPIRE 0": func() func() {
-			h.ReclaimOff.Store(true)
-			return func() { h.ReclaimOff.Store(false) }
+			h.Reclaims.Off.Store(true)
+			return func() { h.Reclaims.Off.Store(false) }
 		},
 	} {
 		over := wait()
 		h.Tick()
-		if !h.ReclaimOff.Load() {
+		if !h.Reclaims.Off.Load() {
 			h.Reclaim()
 		}
 		over()

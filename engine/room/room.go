@@ -56,26 +56,16 @@ type Options struct {
 // A Keeper keeps room in a keyspace. Its methods may be called concurrently unless they say otherwise.
 type Keeper struct {
 	options Options
-	clock   *clock.Clock
-	store   *store.Store
 
-	// These count since the start or ResetStats.
-	Evicted     atomic.Int64 // keys
-	ReclaimUs   atomic.Int64 // that Ticks have spent on expired keys
-	ReclaimCuts atomic.Int64 // Ticks that left expired keys to the next one
-	exceeded    atomic.Int64 // for how many microseconds memory was exceeded, before sinceUs
-	sinceUs     atomic.Int64 // since when it is, on Clock.MonotonicUs; 0: it is not
+	Evicted  atomic.Int64 // keys, since the start or ResetStats
+	Reclaims Reclaims
+	excess   excess
 
-	max      atomic.Int64 // maxmemory; 0: there is no limit, and nothing else is looked at
+	Limit    Limit
 	policy   atomic.Pointer[store.Eviction]
 	budgetUs atomic.Int64 // how long a command may make room
-	Reserve  atomic.Int64 // see engine.Engine.SetReserve
-	dry      atomic.Bool  // there was nothing to evict, since the last Tick
 	others   atomic.Int64 // Options.Others as of the last Tick
 	running  atomic.Bool  // a timer is set that goes on making room
-
-	ReclaimOff atomic.Bool // DEBUG SET-ACTIVE-EXPIRE 0
-	reclaimAt  int         // the shard that the next Tick reclaims first; used by Tick only
 
 	counting sync.Mutex // protects walk; held while a shard is locked, never the other way around
 	walk     store.PrefixWalk
@@ -84,7 +74,7 @@ type Keeper struct {
 
 // Init makes k ready for use.
 func (k *Keeper) Init(o Options) {
-	k.options, k.clock, k.store = o, o.Clock, o.Store
+	k.options = o
 	o.Config.Follow(k.followEviction)
 	k.setPrefixLimits()
 	o.Config.OnChange("rl-max-keys-per-prefix", k.setPrefixLimits)
@@ -94,18 +84,18 @@ func (k *Keeper) Init(o Options) {
 // Tick does a share of the work: what takes too long is left to the next one. Call it hz times a second, one
 // call at a time.
 func (k *Keeper) Tick() {
-	if !k.ReclaimOff.Load() {
+	if !k.Reclaims.Off.Load() {
 		k.reclaimSome()
 	}
 	k.countSomePrefixes()
-	if k.max.Load() != 0 {
+	if k.Limit.max.Load() != 0 {
 		k.makeSome()
 	}
 }
 
 // ResetStats is CONFIG RESETSTAT.
 func (k *Keeper) ResetStats() {
-	for _, n := range []*atomic.Int64{&k.Evicted, &k.exceeded, &k.ReclaimUs, &k.ReclaimCuts} {
+	for _, n := range []*atomic.Int64{&k.Evicted, &k.excess.totalUs, &k.Reclaims.Us, &k.Reclaims.Cuts} {
 		n.Store(0)
 	}
 }

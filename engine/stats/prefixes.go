@@ -12,7 +12,10 @@ import (
 //
 // The prefixes are sorted, each with the longest other one that it begins with, so that
 // the longest prefix of a key is found by one binary search and a few steps back.
-type Prefixes struct{ rows []prefixRow }
+type Prefixes struct {
+	rows []prefixRow
+	text string // the names as SetPrefixes was given them, joined
+}
 
 type prefixRow struct {
 	name   string
@@ -28,7 +31,7 @@ func newPrefixes(names []string, old *Prefixes) *Prefixes {
 	if len(names) == 0 {
 		return nil
 	}
-	p := &Prefixes{}
+	p := &Prefixes{text: strings.Join(names, "\x00")}
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		row := prefixRow{name: name, outer: len(p.rows) - 1}
 		for row.outer >= 0 && !strings.HasPrefix(name, p.rows[row.outer].name) {
@@ -50,10 +53,11 @@ func newPrefixes(names []string, old *Prefixes) *Prefixes {
 // SetPrefixes sets rl-stats-prefix and returns the prefixes, which keep their counts while they are in it, or
 // nil. It must not be called concurrently.
 func (s *Stats) SetPrefixes(names []string) *Prefixes {
-	if text := strings.Join(names, "\x00"); text != s.prefixNames {
-		s.prefixNames = text
-		s.prefixes.Store(newPrefixes(names, s.prefixes.Load()))
+	old := s.prefixes.Load()
+	if len(names) > 0 && old != nil && strings.Join(names, "\x00") == old.text {
+		return old
 	}
+	s.prefixes.Store(newPrefixes(names, old))
 	return s.prefixes.Load()
 }
 

@@ -91,7 +91,7 @@ func (s *Stats) SampleRates(nowUs int64) {
 	if r.ops.lastUs != 0 && nowUs-r.ops.lastUs < rateEveryUs {
 		return
 	}
-	r.ops.sample(s.commands.sum(), nowUs)
+	r.ops.sample(s.calls.all.sum(), nowUs)
 	r.in.sample(s.Traffic.InBytes(), nowUs)
 	r.out.sample(s.Traffic.OutBytes(), nowUs)
 }

@@ -10,27 +10,62 @@ import (
 // called concurrently.
 type Stats struct {
 	Connections atomic.Int64 // sessions that were opened
-	Rejected    atomic.Int64 // connections that were refused
-	Handshakes  atomic.Int64 // TLS handshakes that failed
-	Evicted     atomic.Int64 // connections that maxmemory-clients has closed
-	QueryLimit  atomic.Int64 // connections that client-query-buffer-limit has closed
-	OutputLimit atomic.Int64 // connections that client-output-buffer-limit has closed
-	Blocked     atomic.Int64 // sessions that are blocked now
-	TimedWaits  atomic.Int64 // of them, those with a timeout
+	Refusals    Refusals
+	Blocked     Blocked
 
 	Errors  Errors
 	Traffic Traffic
 	Sampler Sampler
 	Top     Top
 
-	commands  spread
-	calls     []callStats // by commands.Command.ID
+	calls     calls
 	decisions [decisionShards]decisionCounts
 	rates     rates
 
-	peak        atomic.Int64             // the largest used_memory that was seen
-	prefixes    atomic.Pointer[Prefixes] // nil: rl-stats-prefix is empty
-	prefixNames string                   // of them; used by SetPrefixes only
+	peak     atomic.Int64             // the largest used_memory that was seen
+	prefixes atomic.Pointer[Prefixes] // nil: rl-stats-prefix is empty
+}
+
+// Refusals counts the connections that were refused, or closed for what they have sent or not read.
+type Refusals struct {
+	Rejected    atomic.Int64 // those that were refused
+	Handshakes  atomic.Int64 // TLS handshakes that failed
+	Evicted     atomic.Int64 // those that maxmemory-clients has closed
+	QueryLimit  atomic.Int64 // those that client-query-buffer-limit has closed
+	OutputLimit atomic.Int64 // those that client-output-buffer-limit has closed
+}
+
+func (r *Refusals) reset() {
+	for _, n := range []*atomic.Int64{&r.Rejected, &r.Handshakes, &r.Evicted, &r.QueryLimit, &r.OutputLimit} {
+		n.Store(0)
+	}
+}
+
+// Blocked counts the sessions that are blocked now.
+type Blocked struct {
+	All   atomic.Int64
+	Timed atomic.Int64 // those whose wait has a timeout
+}
+
+// Add adds n sessions whose wait has a timeout, or has none.
+func (b *Blocked) Add(n int64, timed bool) {
+	b.All.Add(n)
+	if timed {
+		b.Timed.Add(n)
+	}
+}
+
+// calls are the counters of the commands.
+type calls struct {
+	all spread
+	of  []callStats // by commands.Command.ID
+}
+
+func (c *calls) reset() {
+	c.all.reset()
+	for i := range c.of {
+		c.of[i].reset()
+	}
 }
 
 // NoteUse records a use of memory in bytes and returns the largest so far.
@@ -45,7 +80,7 @@ func (s *Stats) NoteUse(used int64) (peak int64) {
 
 // Init prepares for a number of commands.
 func (s *Stats) Init(commands int) {
-	s.calls = make([]callStats, commands)
+	s.calls.of = make([]callStats, commands)
 	for i := range s.decisions {
 		s.decisions[i].init()
 	}
@@ -58,27 +93,34 @@ type callStats struct {
 	latency          Latency
 }
 
+func (c *callStats) reset() {
+	c.calls.reset()
+	c.rejected.Store(0)
+	c.failed.Store(0)
+	c.latency.reset()
+}
+
 // A Calls is a copy of the counters of one command.
 type Calls struct{ Calls, Rejected, Failed int64 }
 
 // Commands returns how many commands have run.
-func (s *Stats) Commands() int64 { return s.commands.sum() }
+func (s *Stats) Commands() int64 { return s.calls.all.sum() }
 
 // Calls returns the counters of a command.
 func (s *Stats) Calls(cmd *commands.Command) Calls {
-	c := &s.calls[cmd.ID()]
+	c := &s.calls.of[cmd.ID()]
 	return Calls{Calls: c.calls.sum(), Rejected: c.rejected.Load(), Failed: c.failed.Load()}
 }
 
 // Latency returns the latency of a command.
-func (s *Stats) Latency(cmd *commands.Command) *Latency { return &s.calls[cmd.ID()].latency }
+func (s *Stats) Latency(cmd *commands.Command) *Latency { return &s.calls.of[cmd.ID()].latency }
 
 // Add adds calls that a session has made of one command.
 func (s *Stats) Add(session int64, n *commands.CallCount) {
-	c := &s.calls[n.Cmd.ID()]
+	c := &s.calls.of[n.Cmd.ID()]
 	if n.Calls > 0 {
 		c.calls.add(session, n.Calls)
-		s.commands.add(session, n.Calls)
+		s.calls.all.add(session, n.Calls)
 	}
 	if n.Rejected+n.Failed > 0 {
 		c.rejected.Add(n.Rejected)
@@ -106,21 +148,11 @@ func (r *Run) Flush(session int64, s *Stats) {
 
 // Reset is CONFIG RESETSTAT. What is blocked now stays.
 func (s *Stats) Reset() {
-	for _, n := range []*atomic.Int64{
-		&s.Connections, &s.Rejected, &s.Handshakes, &s.Evicted, &s.QueryLimit, &s.OutputLimit,
-	} {
-		n.Store(0)
-	}
+	s.Connections.Store(0)
+	s.Refusals.reset()
 	s.Errors.reset()
 	s.Traffic.reset()
-	s.commands.reset()
-	for i := range s.calls {
-		c := &s.calls[i]
-		c.calls.reset()
-		c.rejected.Store(0)
-		c.failed.Store(0)
-		c.latency.reset()
-	}
+	s.calls.reset()
 	s.rates.reset()
 	for i := range s.decisions {
 		s.decisions[i].reset()

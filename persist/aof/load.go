@@ -82,8 +82,7 @@ type loader struct {
 	o        Options
 	h        Handler
 	truncate bool
-	total    int64
-	reported int64
+	total    int64 // bytes of all files
 }
 
 // oldFile reports whether to read a file of Redis before 7.0: there is no manifest, or
@@ -232,7 +231,7 @@ func (l *loader) loadFile(name string, f disk.File, size int64, last bool) error
 	if last && size > 0 && strings.HasSuffix(name, incrSuffix+aofFormat) {
 		l.unsynced, l.unsyncedFrom = name, rep.synced
 	}
-	l.progress(l.Bytes, true)
+	l.progress(l.Bytes)
 	if rep.flaw == nil {
 		return nil
 	}
@@ -283,15 +282,17 @@ func (l *loader) apply(path string, f io.ReaderAt, from, to int64) error {
 			return fmt.Errorf("%s at offset %d: the command %.64q: %w", path, it.off, it.args[0], err)
 		}
 		l.Commands++
-		l.progress(l.Bytes+it.end, false)
+		if it.off/progressBytes != it.end/progressBytes {
+			l.progress(l.Bytes + it.end)
+		}
 	}
 }
 
+// progressBytes is how often a file's progress is reported.
 const progressBytes = 1 << 20
 
-func (l *loader) progress(done int64, always bool) {
-	if l.h.Progress != nil && (always || done-l.reported >= progressBytes) {
-		l.reported = done
+func (l *loader) progress(done int64) {
+	if l.h.Progress != nil {
 		l.h.Progress(done, l.total)
 	}
 }

@@ -24,12 +24,10 @@ import (
 // unknown end would have a hole.
 type rewrite struct {
 	active   bool
-	switched bool
+	file     *file // the prepared one, which has the number incrSeq, until Switch
+	listed   bool  // it is in man
 	at       int64 // position of the switch
-	file     *file // the prepared file, until Switch
-	part     part
-	epoch    int
-	listed   bool
+	epoch    int   // of what is appended after the switch; 0: Switch was not called
 	man      manifest
 	baseSeq  int64 // highest numbers used; none is reused, because after an error
 	incrSeq  int64 // it is unknown which manifest a crash would leave
@@ -50,7 +48,7 @@ func (l *Log) Prepare() error {
 		l.mu.Unlock()
 		return ErrRewriting
 	}
-	l.re.active, l.re.switched = true, false
+	l.re.active, l.re.epoch = true, 0
 	list := l.health.broken == nil
 	l.mu.Unlock()
 
@@ -69,7 +67,7 @@ func (l *Log) prepare(list bool) error {
 		return nil // left by a rewrite given up before its switch
 	}
 	re.incrSeq++
-	p := part{partName(l.o, re.incrSeq, incrSuffix, aofFormat), re.incrSeq, kindIncr}
+	p := re.part(l.o)
 	f, err := l.o.FS.Create(l.o.in(p.name))
 	if err == nil {
 		err = l.o.FS.SyncDir(l.o.DirName)
@@ -88,8 +86,13 @@ func (l *Log) prepare(list bool) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	re.file, re.part, re.listed = &file{f: f, name: p.name}, p, list
+	re.file, re.listed = &file{f: f, name: p.name}, list
 	return nil
+}
+
+// part returns the prepared file's line of a manifest.
+func (re *rewrite) part(o Options) part {
+	return part{partName(o, re.incrSeq, incrSuffix, aofFormat), re.incrSeq, kindIncr}
 }
 
 // with returns the manifest with one more incremental file.
@@ -104,7 +107,7 @@ func (m manifest) with(p part) manifest {
 func (l *Log) Switch() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.re.active || l.re.switched {
+	if !l.re.active || l.re.epoch != 0 {
 		panic("aof: Switch without Prepare")
 	}
 	l.closeChunk()
@@ -113,14 +116,14 @@ func (l *Log) Switch() {
 	f := l.re.file
 	f.epoch = l.files.epoch
 	l.files.nexts = append(l.files.nexts, f)
-	l.re.file, l.re.switched, l.re.at, l.re.epoch = nil, true, l.end.Load(), l.files.epoch
+	l.re.file, l.re.at, l.re.epoch = nil, l.end.Load(), l.files.epoch
 }
 
 // Finish is the third step. write writes the base, in RDB form if rdb is set and as
 // commands otherwise. Finish fails if write or the disk fails.
 func (l *Log) Finish(rdb bool, write func(io.Writer) error) error {
 	l.mu.Lock()
-	ok := l.re.active && l.re.switched
+	ok := l.re.active && l.re.epoch != 0
 	l.mu.Unlock()
 	if !ok {
 		panic("aof: Finish without Switch")
@@ -174,7 +177,7 @@ func (l *Log) finish(rdb bool, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	man := re.man.rewritten(base, re.part)
+	man := re.man.rewritten(base, re.part(l.o))
 	if err := man.persist(l.o); err != nil {
 		return err
 	}

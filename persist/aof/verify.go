@@ -36,7 +36,7 @@ type report struct {
 func verify(f io.ReaderAt, from, size int64) (report, error) {
 	s := verifier{
 		r: newReader(f, from, size), report: report{size: size, ok: from, synced: -1}, group: -1,
-		batch: -1, hole: -1,
+		batch: noBatch,
 	}
 	for {
 		it, err := s.r.next()
@@ -63,8 +63,8 @@ func verify(f io.ReaderAt, from, size int64) (report, error) {
 		}
 	}
 	s.lines = s.r.lines
-	if s.flaw != nil && s.batch >= 0 && s.ok == s.batchEnd {
-		s.ok = s.batch // a header that nothing follows goes, too
+	if s.flaw != nil && s.batch.off >= 0 && s.ok == s.batch.headerEnd {
+		s.ok = s.batch.off // a header that nothing follows goes, too
 	}
 	if s.torn {
 		proved, err := provedSynced(f, s.ok, max(s.ok, min(s.flaw.at, size)), size)
@@ -81,13 +81,28 @@ func verify(f io.ReaderAt, from, size int64) (report, error) {
 
 type verifier struct {
 	report
-	r        *reader
-	group    int64 // offset of the open MULTI; -1: none
-	batch    int64 // offset of the open batch; -1: none
-	batchEnd int64 // end of its header
-	piece    int64 // offset of the last argument
-	sum      uint32
-	hole     int64 // offset of the batch's first group with a sector of zeros; -1: none
+	r     *reader
+	group int64 // offset of the open MULTI; -1: none
+	batch batch
+	piece int64 // offset of the last argument
+}
+
+// A batch is the groups between a header and a trailer.
+type batch struct {
+	off       int64 // of the header; -1: none is open
+	headerEnd int64
+	sum       uint32
+	hole      int64 // offset of the first group with a sector of zeros; -1: none
+}
+
+var noBatch = batch{off: -1, hole: -1}
+
+// extend counts bytes after the header in the checksum.
+func (b *batch) extend(raw []byte) { b.sum = crc32.Update(b.sum, castagnoli, raw) }
+
+// matches reports whether a trailer at an offset is that of the batch.
+func (b *batch) matches(off, length int64, sum uint32) bool {
+	return b.off >= 0 && length == off-b.off && sum == b.sum
 }
 
 // add processes one item.
@@ -105,27 +120,26 @@ func (s *verifier) add(it item) {
 func (s *verifier) line(it item) {
 	if now, synced, ok := parseHeader(it.line()); ok {
 		s.nowMs, s.synced = max(s.nowMs, now), max(s.synced, synced)
-		s.batch, s.batchEnd, s.hole = it.off, it.end, -1
-		s.sum = crc32.Checksum(it.raw, castagnoli)
+		s.batch = batch{off: it.off, headerEnd: it.end, hole: -1, sum: crc32.Checksum(it.raw, castagnoli)}
 		return
 	}
 	if length, sum, ok := parseTrailer(it.line()); ok {
-		if s.batch < 0 || length != it.off-s.batch || sum != s.sum {
+		if !s.batch.matches(it.off, length, sum) {
 			s.flaw = &flaw{
-				item: s.batch, piece: it.off, at: it.off,
+				item: s.batch.off, piece: it.off, at: it.off,
 				text: "Checksum of the batch before does not match",
 			}
-			if s.batch < 0 {
+			if s.batch.off < 0 {
 				s.flaw.item = it.off
 			}
-			if s.torn = s.hole >= 0; s.torn {
+			if s.torn = s.batch.hole >= 0; s.torn {
 				s.cutAtHole()
 			} else {
 				s.ok = s.flaw.item
 			}
 			return
 		}
-		s.batch, s.batchEnd, s.hole = -1, 0, -1
+		s.batch = noBatch
 		return
 	}
 	if bytes.HasPrefix(it.raw, []byte(ownPrefix)) {
@@ -135,12 +149,12 @@ func (s *verifier) line(it item) {
 		}
 		return
 	}
-	s.sum = crc32.Update(s.sum, castagnoli, it.raw)
+	s.batch.extend(it.raw)
 }
 
 func (s *verifier) command(it item) {
 	s.piece = s.r.piece
-	s.sum = crc32.Update(s.sum, castagnoli, it.raw)
+	s.batch.extend(it.raw)
 	switch begins, ends := isWord(it.args, "multi"), isWord(it.args, "exec"); {
 	case begins && s.group >= 0:
 		s.flaw = &flaw{item: it.off, piece: s.r.piece, at: it.off, text: "Unexpected MULTI"}
@@ -162,18 +176,18 @@ func (s *verifier) command(it item) {
 
 // checkHole records the first group of a batch that has a sector of zeros.
 func (s *verifier) checkHole(it item) {
-	if s.batch < 0 || s.hole >= 0 || !hasZeroSector(it.raw, it.off) {
+	if s.batch.off < 0 || s.batch.hole >= 0 || !hasZeroSector(it.raw, it.off) {
 		return
 	}
-	s.hole = it.off
+	s.batch.hole = it.off
 	if s.group >= 0 {
-		s.hole = s.group
+		s.batch.hole = s.group
 	}
 }
 
 func (s *verifier) cutAtHole() {
-	if s.hole >= 0 {
-		s.ok = min(s.ok, s.hole)
+	if s.batch.hole >= 0 {
+		s.ok = min(s.ok, s.batch.hole)
 	}
 }
 
@@ -184,8 +198,8 @@ func (s *verifier) atEnd() {
 			item: s.group, piece: s.piece, at: s.size, short: true,
 			text: "Reached EOF before reading EXEC for MULTI",
 		}
-	case s.hole >= 0:
-		s.flaw = &flaw{item: s.hole, piece: s.size, at: s.size, short: true, text: textHole}
+	case s.batch.hole >= 0:
+		s.flaw = &flaw{item: s.batch.hole, piece: s.size, at: s.size, short: true, text: textHole}
 	default:
 		return
 	}

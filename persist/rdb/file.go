@@ -36,6 +36,14 @@ type place struct {
 	inKey bool
 }
 
+// fault returns the error of a file that is damaged at the place.
+func (p *place) fault(offset int64, db uint64, err error) error {
+	return &Error{
+		Offset: offset, DB: db, Key: string(p.key), HasKey: p.inKey, Doing: p.doing, Type: p.typ,
+		Err: convert(err),
+	}
+}
+
 // Steps of reading, as redis-check-rdb names them.
 const (
 	doingStart    = "start"
@@ -88,12 +96,7 @@ func (f *file) read() (Summary, error) {
 		f.progress(0)
 		return f.sum, nil
 	}
-	e := &Error{
-		Offset: f.sum.End, DB: f.db, HasKey: f.at.inKey, Doing: f.at.doing, Type: f.at.typ,
-		Err: convert(err),
-	}
-	e.Key = string(f.at.key)
-	return f.sum, e
+	return f.sum, f.at.fault(f.sum.End, f.db, err)
 }
 
 // progress reports progress of at least so many bytes.

@@ -88,18 +88,18 @@ func (g *Group) Changes() []Change { return g.changes }
 func (g *Group) Key(c *Change) []byte { return g.keys[c.start:c.end] }
 
 // SetEvent sets the event of the changes from here to the end of the command, replacing that of Enter.
-func (g *Group) SetEvent(e Event) { g.event = e }
+func (g *Group) SetEvent(e Event) { g.current.event = e }
 
 // LacksEvent reports whether events are wanted and the current command has no event for its changes.
-func (g *Group) LacksEvent() bool { return g.wanted&Events != 0 && g.event.Class == 0 }
+func (g *Group) LacksEvent() bool { return g.wanted&Events != 0 && g.current.event.Class == 0 }
 
 // ChangedKey records that a key has changed. A command has to account for it; see Leave.
 func (g *Group) ChangedKey(kind Kind, db int, key string) {
-	g.changed = true
+	g.current.changed = true
 	var e Event
 	switch kind {
 	case Changed:
-		e = g.event
+		e = g.current.event
 	case Deleted:
 		e = Del
 	}
@@ -139,9 +139,9 @@ func (g *Group) Note(db int, e Event, key []byte) {
 // Emptied records the current command's event for a key that has lost its last element. The deletion of the
 // key is recorded separately.
 func (g *Group) Emptied(db int, key string) {
-	if g.wanted&g.event.Class != 0 {
+	if g.wanted&g.current.event.Class != 0 {
 		g.keys = append(g.keys, key...)
-		g.addChange(EventOnly, db, g.event, len(key))
+		g.addChange(EventOnly, db, g.current.event, len(key))
 	}
 }
 
@@ -164,7 +164,7 @@ func (g *Group) addChange(kind Kind, db int, e Event, size int) {
 
 // ChangedDB records that a whole database was Flushed, or Swapped with another.
 func (g *Group) ChangedDB(kind Kind, db, other int) {
-	g.changed = true
+	g.current.changed = true
 	if g.wanted&Tracked != 0 {
 		g.changes = append(g.changes, Change{Kind: kind, DB: db, Other: other})
 	}

@@ -18,12 +18,9 @@ type Group struct {
 	parts    int    // how many of commands are the first of a part
 
 	wanted   Flags
-	unlogged bool  // commands are not wanted
-	event    Event // event of the current command's changes
-
-	changed   bool // keys were changed since Enter
-	accounted bool // changes since Enter are accounted for
-	cut       bool // the next command begins a part
+	unlogged bool // commands are not wanted
+	current  Mark
+	cut      bool // the next command begins a part
 }
 
 type command struct {
@@ -45,8 +42,7 @@ const maxRetained = 64 << 10
 // Reset empties the group.
 func (g *Group) Reset() {
 	g.bytes, g.commands, g.changes, g.keys = g.bytes[:0], g.commands[:0], g.changes[:0], g.keys[:0]
-	g.messages, g.mixed, g.parts, g.event = 0, false, 0, Event{}
-	g.changed, g.accounted, g.cut = false, false, false
+	g.messages, g.mixed, g.parts, g.cut, g.current = 0, false, 0, false, Mark{}
 	if cap(g.bytes) > maxRetained {
 		g.bytes, g.commands = nil, nil
 	}
@@ -57,7 +53,7 @@ func (g *Group) Reset() {
 
 // Add adds a command in database db. It copies the arguments. The change is then accounted for.
 func (g *Group) Add(db int, args ...[]byte) {
-	g.accounted = true
+	g.current.accounted = true
 	g.add(db, args)
 }
 
@@ -74,7 +70,7 @@ func (g *Group) add(db int, args [][]byte) {
 
 // Begin is Add for n arguments that follow one by one, through Bytes, Text and Int.
 func (g *Group) Begin(db, n int) {
-	g.accounted = true
+	g.current.accounted = true
 	if g.begin(db) {
 		g.bytes = appendHead(g.bytes, '*', n)
 	}
@@ -82,7 +78,7 @@ func (g *Group) Begin(db, n int) {
 
 // Start is Begin for a command whose first words are head and key.
 func (g *Group) Start(db int, head Head, key []byte) {
-	g.accounted = true
+	g.current.accounted = true
 	if g.begin(db) {
 		g.bytes = appendBulk(append(g.bytes, head...), key)
 	}
@@ -117,33 +113,34 @@ func (g *Group) Message(db int, args ...[]byte) {
 }
 
 // Separate separates what follows from what precedes: no MULTI contains both. Reclaimed keys, for example,
-// are
-// independent of each other.
+// are independent of each other.
 func (g *Group) Separate() { g.cut = true }
 
 // Changed records a change of something other than a key. A command has to account for it; see Leave.
-func (g *Group) Changed() { g.changed = true }
+func (g *Group) Changed() { g.current.changed = true }
 
 // MarkAccounted marks the changes as accounted for, or as irrelevant for replay.
-func (g *Group) MarkAccounted() { g.accounted = true }
+func (g *Group) MarkAccounted() { g.current.accounted = true }
 
-// A Mark is the start of a command. Commands nest: EXEC and scripts run others.
+// A Mark says what a command has changed so far. Commands nest: EXEC and scripts run others.
 type Mark struct {
-	changed, accounted bool
-	event              Event
+	changed   bool  // keys were changed since Enter
+	accounted bool  // the changes are accounted for
+	event     Event // of the changes
 }
 
-// Enter begins a command whose changes have the event e.
+// Enter begins a command whose changes have the event e, and returns the mark of the one around it.
 func (g *Group) Enter(e Event) Mark {
-	m := Mark{g.changed, g.accounted, g.event}
-	g.changed, g.accounted, g.event = false, false, e
+	m := g.current
+	g.current = Mark{event: e}
 	return m
 }
 
-// Leave ends the command that began at m. If its changes are not accounted for, it is added as it was sent.
+// Leave ends the command whose Enter returned m. If its changes are not accounted for, it is added as it was
+// sent.
 func (g *Group) Leave(m Mark, db int, args [][]byte) {
-	if g.changed && !g.accounted {
+	if g.current.changed && !g.current.accounted {
 		g.add(db, args)
 	}
-	g.changed, g.accounted, g.event = m.changed, m.accounted, m.event
+	g.current = m
 }

@@ -15,13 +15,13 @@ type Batch struct {
 // Combines reports whether one call of a function can decide both calls: they are about
 // the same key, with the same limits and algorithm.
 func (k *Call) Combines(o *Call) bool {
-	return k.decides && o.decides && k.function == o.function && slices.Equal(k.keys[0], o.keys[0]) &&
-		slices.EqualFunc(k.args, o.args, slices.Equal[[]byte])
+	return k.caller.decides && o.caller.decides && k.function == o.function &&
+		slices.Equal(k.keys[0], o.keys[0]) && slices.EqualFunc(k.args, o.args, slices.Equal[[]byte])
 }
 
 // Combinable reports whether there are calls that combine with k. Those have the same
 // Signature.
-func (k *Call) Combinable() bool { return k.decides }
+func (k *Call) Combinable() bool { return k.caller.decides }
 
 // Bound limits how many members RL.ADOPT may make of a key: each takes the engine time in which it does
 // nothing else. It must be called once, if at all.
@@ -73,7 +73,7 @@ func (b *Batch) AppendEval(words [][]byte) [][]byte {
 
 func (b *Batch) appendCallers(words [][]byte) [][]byte {
 	for _, k := range b.calls {
-		words = k.appendCaller(words)
+		words = k.caller.appendTo(words)
 	}
 	return words
 }

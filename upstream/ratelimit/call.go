@@ -21,15 +21,25 @@ type Call struct {
 	keys     [][]byte
 	args     [][]byte // of the function; a decision's caller has two more
 
-	// decides says that the reply is decisions, one for each pair of cost and options.
-	decides bool
-	cost    int64
-	options int64
-	most    int64 // members that RL.ADOPT may make; 0: as many as the command
+	caller caller
+	most   int64 // members that RL.ADOPT may make; 0: as many as the command
 
-	nowMs   int64            // by the gateway's clock, or as MoveTo says
-	made    rl.LimitDecision // see Made
-	decided bool
+	nowMs int64            // by the gateway's clock, or as MoveTo says
+	made  rl.LimitDecision // see Made; its Call is nil if there is none
+}
+
+// A caller is one of the calls that a function decides, which has a decision for each in its reply.
+type caller struct {
+	decides       bool // false: the function decides nothing, or takes no callers
+	cost, options int64
+}
+
+// appendTo appends the words of a caller.
+func (c *caller) appendTo(words [][]byte) [][]byte {
+	if !c.decides {
+		return words
+	}
+	return append(words, number(c.cost), number(c.options))
 }
 
 // Options of a caller; see prelude.lua.
@@ -109,12 +119,12 @@ func (k *Call) ReadOnly() bool { return k.peek || k.function == "info" }
 
 // AppendFCall appends the words of FCALL or FCALL_RO.
 func (k *Call) AppendFCall(words [][]byte) [][]byte {
-	return k.appendCaller(appendFCall(words, k.name(), k.ReadOnly(), k.keys, k.args))
+	return k.caller.appendTo(appendFCall(words, k.name(), k.ReadOnly(), k.keys, k.args))
 }
 
 // AppendEval appends the words of EVALSHA.
 func (k *Call) AppendEval(words [][]byte) [][]byte {
-	return k.appendCaller(appendEval(words, k.name(), k.keys, k.args))
+	return k.caller.appendTo(appendEval(words, k.name(), k.keys, k.args))
 }
 
 func appendFCall(words [][]byte, function string, readOnly bool, keys, args [][]byte) [][]byte {
@@ -132,14 +142,6 @@ func appendEval(words [][]byte, function string, keys, args [][]byte) [][]byte {
 	return append(words, args...)
 }
 
-// appendCaller appends the cost and the options of a decision.
-func (k *Call) appendCaller(words [][]byte) [][]byte {
-	if !k.decides {
-		return words
-	}
-	return append(words, number(k.cost), number(k.options))
-}
-
 // name returns the function's name in the library's table.
 func (k *Call) name() string {
 	if k.peek && k.peekable {
@@ -155,18 +157,19 @@ func count(n int64) []byte { return number(min(n, inexact)) }
 
 // decision prepares a call of a function that decides for callers.
 func (k *Call) decision(function string, args ...[]byte) {
-	k.function, k.args, k.decides, k.peekable = function, args, true, true
+	k.function, k.args, k.peekable = function, args, true
 	call := k.limit.Call
 	if call.Cost == 0 && k.kind.zeroPeeks {
 		call.Cost, call.Peek = 1, true
 	}
-	k.cost, k.peek = min(call.Cost, inexact), call.Peek
+	k.peek = call.Peek
+	k.caller = caller{decides: true, cost: min(call.Cost, inexact)}
 	for _, o := range [...]struct {
 		given bool
 		bit   int64
 	}{{call.AtMost, optionAtMost}, {call.Peek, optionPeek}, {k.limit.Full, optionFull}} {
 		if o.given {
-			k.options |= o.bit
+			k.caller.options |= o.bit
 		}
 	}
 }

@@ -95,16 +95,15 @@ func (k *Call) Reply(c *commands.Ctx, raw []byte) resp.Value {
 
 // Made returns the decision in the last reply of Reply, or nil if there is none.
 func (k *Call) Made() *rl.LimitDecision {
-	if !k.decided {
+	if k.made.Call == nil {
 		return nil
 	}
-	k.made.Call, k.made.Keys = &k.limit, k.keys
 	return &k.made
 }
 
 // decide notes the decision in a reply. binding is the index of the binding key.
 func (k *Call) decide(d *limiter.Decision, binding int) {
-	k.made.Decision, k.made.Binding, k.decided = *d, binding, true
+	k.made = rl.LimitDecision{Call: &k.limit, Keys: k.keys, Decision: *d, Binding: binding}
 }
 
 func (k *Call) unexpected() resp.Value {

@@ -11,6 +11,7 @@ package crashdisk
 
 import (
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -67,9 +68,36 @@ type Disk struct {
 	locked   bool
 	capacity int64 // limit of the total size of all files; 0: none
 
-	live, safe         map[string]*node
-	liveDirs, safeDirs map[string]bool
-	changes            []change
+	live, safe tree
+	changes    []change // of live that are not in safe
+}
+
+// tree is the names of a disk.
+type tree struct {
+	files map[string]*node
+	dirs  map[string]bool
+}
+
+func newTree() tree { return tree{files: map[string]*node{}, dirs: map[string]bool{".": true}} }
+
+// clone returns a tree with the same files.
+func (t tree) clone() tree { return tree{files: maps.Clone(t.files), dirs: maps.Clone(t.dirs)} }
+
+// names returns the names of all files, sorted.
+func (t tree) names() []string { return slices.Sorted(maps.Keys(t.files)) }
+
+// apply makes a change.
+func (t tree) apply(c change) {
+	if c.kind == Mkdir {
+		t.dirs[c.to] = true
+		return
+	}
+	if c.from != "" && t.files[c.from] == c.node {
+		delete(t.files, c.from)
+	}
+	if c.to != "" {
+		t.files[c.to] = c.node
+	}
 }
 
 // node is a file, independent of its names.
@@ -95,11 +123,7 @@ type change struct {
 
 // New returns an empty disk. The seed decides what of a failed Sync survives.
 func New(seed uint64) *Disk {
-	return &Disk{
-		rng:  rand.New(rand.NewPCG(seed, 1)),
-		live: map[string]*node{}, safe: map[string]*node{},
-		liveDirs: map[string]bool{".": true}, safeDirs: map[string]bool{".": true},
-	}
+	return &Disk{rng: rand.New(rand.NewPCG(seed, 1)), live: newTree(), safe: newTree()}
 }
 
 // Hook passes each operation to f, which may block: no lock is held.
@@ -139,7 +163,7 @@ func (d *Disk) Used() int64 {
 
 func (d *Disk) used() int64 {
 	var sum int64
-	for _, n := range d.live {
+	for _, n := range d.live.files {
 		sum += int64(len(n.data))
 	}
 	return sum
@@ -159,7 +183,7 @@ func (d *Disk) FS() disk.FS {
 func (d *Disk) Bytes(name string) []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if n := d.live[name]; n != nil {
+	if n := d.live.files[name]; n != nil {
 		return slices.Clone(n.data)
 	}
 	return nil
@@ -170,22 +194,17 @@ func (d *Disk) Put(name string, data []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		d.liveDirs[dir], d.safeDirs[dir] = true, true
+		d.live.dirs[dir], d.safe.dirs[dir] = true, true
 	}
 	n := &node{data: slices.Clone(data), safe: slices.Clone(data)}
-	d.live[name], d.safe[name] = n, n
+	d.live.files[name], d.safe.files[name] = n, n
 }
 
 // Names returns the names of all files, sorted.
 func (d *Disk) Names() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var names []string
-	for name := range d.live {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return d.live.names()
 }
 
 // String describes the disk for a failed test.

@@ -1,6 +1,7 @@
 package crashdisk
 
 import (
+	"maps"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -106,45 +107,28 @@ func (n *node) sectors(rng *rand.Rand, pick func(i, count int) int) []byte {
 func (d *Disk) PowerCut(rng *rand.Rand) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	files, dirs := make(map[string]*node), make(map[string]bool)
-	for name, n := range d.safe {
-		files[name] = n
-	}
-	for name := range d.safeDirs {
-		dirs[name] = true
-	}
+	found := d.safe.clone()
 	mode := rng.IntN(4)
 	first := rng.IntN(len(d.changes) + 1)
 	for i, c := range d.changes {
 		// None of the changes, all, the first ones, or each at random.
 		if mode == 1 || (mode == 2 && i < first) || (mode == 3 && rng.IntN(2) == 0) {
-			c.in(files, dirs)
+			found.apply(c)
 		}
 	}
 	out := New(rng.Uint64())
-	for name := range dirs {
-		out.liveDirs[name], out.safeDirs[name] = true, true
-	}
+	out.live.dirs, out.safe.dirs = found.dirs, maps.Clone(found.dirs)
 	left := make(map[*node]*node)
-	for _, name := range sortedNames(files) { // a fixed order, so that seeds reproduce
-		n := files[name]
-		if !dirs[path.Dir(name)] {
+	for _, name := range found.names() { // a fixed order, so that seeds reproduce
+		n := found.files[name]
+		if !found.dirs[path.Dir(name)] {
 			continue // its directory was lost
 		}
 		if left[n] == nil {
 			data := n.left(rng)
 			left[n] = &node{data: data, safe: slices.Clone(data)}
 		}
-		out.live[name], out.safe[name] = left[n], left[n]
+		out.live.files[name], out.safe.files[name] = left[n], left[n]
 	}
 	return out
-}
-
-func sortedNames(files map[string]*node) []string {
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -80,10 +80,10 @@ func (v view) make(name string, existing func(*node)) (disk.File, error) {
 	name = path.Clean(name)
 	var n *node
 	err := v.do(Create, name, func() error {
-		if !v.d.liveDirs[path.Dir(name)] {
+		if !v.d.live.dirs[path.Dir(name)] {
 			return missing(Create, name)
 		}
-		if n = v.d.live[name]; n != nil {
+		if n = v.d.live.files[name]; n != nil {
 			existing(n)
 			return nil
 		}
@@ -104,9 +104,9 @@ func (v view) Open(name string) (disk.File, error) {
 	if err := v.off(); err != nil {
 		return nil, err
 	}
-	n := v.d.live[name]
+	n := v.d.live.files[name]
 	if n == nil {
-		if !v.d.liveDirs[name] {
+		if !v.d.live.dirs[name] {
 			return nil, missing("open", name)
 		}
 		n = &node{}
@@ -117,7 +117,7 @@ func (v view) Open(name string) (disk.File, error) {
 func (v view) Rewrite(name string, from int64) error {
 	name = path.Clean(name)
 	return v.do(Write, name, func() error {
-		n := v.d.live[name]
+		n := v.d.live.files[name]
 		if n == nil {
 			return missing(Write, name)
 		}
@@ -131,8 +131,8 @@ func (v view) Rewrite(name string, from int64) error {
 func (v view) Rename(from, to string) error {
 	from, to = path.Clean(from), path.Clean(to)
 	return v.do(Rename, to, func() error {
-		n := v.d.live[from]
-		if n == nil || !v.d.liveDirs[path.Dir(to)] {
+		n := v.d.live.files[from]
+		if n == nil || !v.d.live.dirs[path.Dir(to)] {
 			return missing(Rename, from)
 		}
 		v.d.apply(change{kind: Rename, from: from, to: to, node: n})
@@ -143,7 +143,7 @@ func (v view) Rename(from, to string) error {
 func (v view) Remove(name string) error {
 	name = path.Clean(name)
 	return v.do(Remove, name, func() error {
-		n := v.d.live[name]
+		n := v.d.live.files[name]
 		if n == nil {
 			return missing(Remove, name)
 		}
@@ -169,7 +169,7 @@ func (v view) CopyOwner(from, to string) error {
 func (v view) MkdirAll(dir string) error {
 	dir = path.Clean(dir)
 	return v.do(Mkdir, dir, func() error {
-		if !v.d.liveDirs[dir] {
+		if !v.d.live.dirs[dir] {
 			v.d.apply(change{kind: Mkdir, to: dir})
 		}
 		return nil
@@ -179,14 +179,14 @@ func (v view) MkdirAll(dir string) error {
 func (v view) SyncDir(dir string) error {
 	dir = path.Clean(dir)
 	return v.do(SyncDir, dir, func() error {
-		if !v.d.liveDirs[dir] {
+		if !v.d.live.dirs[dir] {
 			return missing(SyncDir, dir)
 		}
 		v.d.changes = slices.DeleteFunc(v.d.changes, func(c change) bool {
 			if (c.from == "" || path.Dir(c.from) != dir) && (c.to == "" || path.Dir(c.to) != dir) {
 				return false
 			}
-			c.in(v.d.safe, v.d.safeDirs)
+			v.d.safe.apply(c)
 			return true
 		})
 		return nil
@@ -200,16 +200,16 @@ func (v view) ReadDir(dir string) ([]string, error) {
 	if err := v.off(); err != nil {
 		return nil, err
 	}
-	if !v.d.liveDirs[dir] {
+	if !v.d.live.dirs[dir] {
 		return nil, missing("readdir", dir)
 	}
 	var names []string
-	for name := range v.d.live {
+	for name := range v.d.live.files {
 		if path.Dir(name) == dir {
 			names = append(names, path.Base(name))
 		}
 	}
-	for name := range v.d.liveDirs {
+	for name := range v.d.live.dirs {
 		if name != "." && path.Dir(name) == dir {
 			names = append(names, path.Base(name))
 		}
@@ -241,19 +241,5 @@ func (v view) Lock() (func() error, error) {
 // apply makes a change to the names. Requires mu.
 func (d *Disk) apply(c change) {
 	d.changes = append(d.changes, c)
-	c.in(d.live, d.liveDirs)
-}
-
-// in makes the change in a set of names.
-func (c change) in(files map[string]*node, dirs map[string]bool) {
-	if c.kind == Mkdir {
-		dirs[c.to] = true
-		return
-	}
-	if c.from != "" && files[c.from] == c.node {
-		delete(files, c.from)
-	}
-	if c.to != "" {
-		files[c.to] = c.node
-	}
+	d.live.apply(c)
 }

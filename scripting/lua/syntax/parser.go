@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/zlimit/zlimit/scripting/lua/ast"
@@ -21,12 +22,10 @@ const (
 type parser struct {
 	lexer
 	tok           token
-	ahead         token // the token after tok, if peeked
-	peeked        bool
-	lastLine      int // of the token before tok
-	tokLine       int // of tok, if peeked
-	count         int // of tokens read
-	maxTokens     int // limit of count; 0 for none
+	ahead         token // the token after tok, if tokLine is not 0
+	lastLine      int   // of the token before tok
+	tokLine       int   // of tok, while ahead was read; else 0
+	tokensLeft    int   // how many more may be read
 	levels        int
 	fn            *funcScope
 	parenthesized ast.Expr // content of parentheses: neither a target nor a statement
@@ -51,7 +50,10 @@ type scope struct {
 // Parse parses a chunk. ShortSource(name) is at the start of error texts. A source of more than maxTokens
 // tokens, if that is not 0, fails with ErrTooManyTokens.
 func Parse(src, name string, maxTokens int) (c *ast.Chunk, err error) {
-	p := &parser{lexer: lexer{src: src, line: 1, chunk: ShortSource(name)}, maxTokens: maxTokens}
+	p := &parser{lexer: lexer{src: src, line: 1, chunk: ShortSource(name)}, tokensLeft: maxTokens}
+	if maxTokens == 0 {
+		p.tokensLeft = math.MaxInt
+	}
 	defer Recover(&err)
 	p.fn = &funcScope{vararg: true}
 	p.lastLine = 1
@@ -77,20 +79,19 @@ func Recover(err *error) {
 
 func (p *parser) advance() {
 	p.lastLine = p.here()
-	if p.peeked {
-		p.tok, p.peeked = p.ahead, false
+	if p.tokLine != 0 {
+		p.tok, p.tokLine = p.ahead, 0
 		return
 	}
 	p.tok = p.next()
-	p.count++
-	if p.maxTokens > 0 && p.count > p.maxTokens {
+	if p.tokensLeft--; p.tokensLeft < 0 {
 		panic(&Error{ErrTooManyTokens})
 	}
 }
 
 // here returns the line of the end of the current token.
 func (p *parser) here() int {
-	if p.peeked {
+	if p.tokLine != 0 {
 		return p.tokLine
 	}
 	return p.line
@@ -98,9 +99,8 @@ func (p *parser) here() int {
 
 func (p *parser) lookahead() int {
 	p.tokLine = p.here()
-	p.count++
+	p.tokensLeft--
 	p.ahead = p.next()
-	p.peeked = true
 	return p.ahead.kind
 }
 
