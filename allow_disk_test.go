@@ -78,10 +78,10 @@ func TestAllowCanceledDuringSync(t *testing.T) {
 			failed <- err
 		}()
 	}
-	<-blocked
 	for range calls {
 		<-ctx.waits
 	}
+	<-blocked
 	cancel()
 	for range calls {
 		require.ErrorIs(t, <-failed, context.Canceled)

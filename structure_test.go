@@ -32,7 +32,7 @@ var bounds = []struct {
 	{"server", "fields of output", 11, 20},
 	{"doors/rls", "fields of conn", 17, 20},
 	{"upstream", "fields of unit", 18, 20},
-	{"persist/aof", "fields of Log", 19, 20},
+	{"persist/aof", "fields of Log", 18, 20},
 	{"engine/durable", "fields of Storage", 20, 20},
 	{"engine/durable", "fields of Options", 20, 20},
 	{"engine/replication", "fields of Link", 12, 20},

@@ -131,13 +131,16 @@ func (s *Session) WaitDurable() error {
 }
 
 // WaitDurableUpTo is WaitDurable for replies that were complete when Unsynced returned upTo.
-func (s *Session) WaitDurableUpTo(upTo durable.Position) error {
+func (s *Session) WaitDurableUpTo(upTo LogPosition) error {
 	return s.engine.storage.WaitDurable(upTo, s.wrote.log, s.ending.canceler)
 }
 
-// Unsynced returns the position of the log that WaitDurable would wait for, the zero Position if it would
-// return at once for every session.
-func (e *Engine) Unsynced() durable.Position { return e.storage.Unsynced() }
+// A LogPosition is a place in the append-only log. The zero LogPosition is in no log.
+type LogPosition = durable.Position
+
+// Unsynced returns the position of the log that WaitDurable would wait for, the zero one if it would return at
+// once for every session.
+func (e *Engine) Unsynced() LogPosition { return e.storage.Unsynced() }
 
 // WaitDurable is like Session.WaitDurable, for a session whose Written was written
 // and which may be in use again.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/zlimit/zlimit/engine"
-	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/server/poll"
 )
@@ -436,8 +435,8 @@ func (c *conn) flush() bool {
 
 // waitDurable waits until replies may be sent, which tell of the log up to a position. It returns false if
 // they must not be.
-func (c *conn) waitDurable(upTo durable.Position) bool {
-	if upTo == (durable.Position{}) {
+func (c *conn) waitDurable(upTo engine.LogPosition) bool {
+	if upTo == (engine.LogPosition{}) {
 		return true
 	}
 	c.leave()
@@ -457,7 +456,7 @@ func (c *conn) send() {
 }
 
 // sendDurable is send, and waits for the disk.
-func (c *conn) sendDurable(upTo durable.Position) {
+func (c *conn) sendDurable(upTo engine.LogPosition) {
 	c.survives(func() {
 		if c.waitDurable(upTo) {
 			c.send()

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/zlimit/zlimit/engine"
-	"github.com/zlimit/zlimit/engine/durable"
 	"github.com/zlimit/zlimit/server/poll"
 )
 
@@ -485,7 +484,7 @@ func (l *loop) answer() bool {
 	if len(l.answered) == 0 {
 		return true
 	}
-	if upTo := l.server.engine.Unsynced(); upTo != (durable.Position{}) {
+	if upTo := l.server.engine.Unsynced(); upTo != (engine.LogPosition{}) {
 		if !l.answerDurable(upTo) {
 			return false
 		}
@@ -505,7 +504,7 @@ func (l *loop) answer() bool {
 
 // answerDurable sends the replies of a round when what they tell of is on disk: the log up to a position.
 // It returns false if the caller was robbed of the loop meanwhile; the connections were away then.
-func (l *loop) answerDurable(upTo durable.Position) bool {
+func (l *loop) answerDurable(upTo engine.LogPosition) bool {
 	answered := l.answered
 	ticket := l.lease.begin(nil)
 	upTo.Sync()
