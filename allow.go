@@ -72,7 +72,7 @@ func (l *Limiter) AllowAll(ctx context.Context, key string, cost int64, quotas .
 			continue
 		}
 		// An error reply, too, may tell of what is not on disk.
-		if failed := l.engine.WaitDurable(written, ctx); failed != nil {
+		if failed := l.engine.WaitDurable(l.engine.Unsynced(), written, ctx); failed != nil {
 			if errors.Is(failed, durable.ErrCanceled) {
 				failed = ctx.Err()
 			}

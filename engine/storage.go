@@ -127,12 +127,8 @@ func (e *Engine) checkDatabases() error {
 // disk. If it returns an error, replies that have not been sent must not be. It returns nil to a session that
 // has written nothing which is not on disk, even while the log fails: reading goes on.
 func (s *Session) WaitDurable() error {
-	return s.WaitDurableUpTo(s.engine.Unsynced())
-}
-
-// WaitDurableUpTo is WaitDurable for replies that were complete when Unsynced returned upTo.
-func (s *Session) WaitDurableUpTo(upTo LogPosition) error {
-	return s.engine.storage.WaitDurable(upTo, s.wrote.log, s.ending.canceler)
+	e := s.engine
+	return e.WaitDurable(e.Unsynced(), s.wrote.log, s.ending.canceler)
 }
 
 // A LogPosition is a place in the append-only log. The zero LogPosition is in no log.
@@ -142,10 +138,10 @@ type LogPosition = durable.Position
 // once for every session.
 func (e *Engine) Unsynced() LogPosition { return e.storage.Unsynced() }
 
-// WaitDurable is like Session.WaitDurable, for a session whose Written was written
-// and which may be in use again.
-func (e *Engine) WaitDurable(written durable.Position, c durable.Canceler) error {
-	return e.storage.WaitDurable(e.Unsynced(), written, c)
+// WaitDurable is like Session.WaitDurable, for replies that were complete when Unsynced returned upTo, of a
+// session whose Written was written. It may be in use again.
+func (e *Engine) WaitDurable(upTo, written LogPosition, c durable.Canceler) error {
+	return e.storage.WaitDurable(upTo, written, c)
 }
 
 // WaitForSpace blocks while too much of the log waits for the disk, as commands that

@@ -440,7 +440,7 @@ func (c *conn) waitDurable(upTo engine.LogPosition) bool {
 		return true
 	}
 	c.leave()
-	if c.session.WaitDurableUpTo(upTo) != nil {
+	if c.server.engine.WaitDurable(upTo, c.session.Written(), nil) != nil {
 		c.out.buf = c.out.buf[:0]
 		c.abort()
 		return false
