@@ -20,7 +20,7 @@ func (a *arrivals) runEarlierFirst(shards store.ShardSet, cmd *commands.Command,
 	s := a.session
 	watched := s.engine.store.Watched() && (cmd.Flags&commands.Write != 0 || cmd.Locks != nil ||
 		len(s.tx.queued) > 0)
-	publishing := cmd.Is(publishes) || len(s.tx.queued) > 0
+	publishing := cmd.Is(publishes) || s.tx.publishes
 	if !watched && !publishing || s.peer.Orderer == nil {
 		return
 	}

@@ -134,8 +134,8 @@ func (s *Session) WaitDurable() error {
 // A LogPosition is a place in the append-only log. The zero LogPosition is in no log.
 type LogPosition = durable.Position
 
-// Unsynced returns the position of the log that WaitDurable would wait for, the zero one if it would return at
-// once for every session.
+// Unsynced returns the position of the log that WaitDurable would wait for, the zero one if it would return
+// at once for every session.
 func (e *Engine) Unsynced() LogPosition { return e.storage.Unsynced() }
 
 // WaitDurable is like Session.WaitDurable, for replies that were complete when Unsynced returned upTo, of a

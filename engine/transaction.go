@@ -16,6 +16,8 @@ type commandQueue struct {
 	args   [][]byte // the last block of arguments
 	text   []byte   // the last block of their bytes
 	held   int      // bytes of all blocks
+
+	publishes bool // one of them is PUBLISH or SPUBLISH
 }
 
 type queuedCommand struct {
@@ -56,6 +58,7 @@ func (t *commandQueue) add(cmd *commands.Command, args [][]byte) {
 		t.args = append(t.args, t.text[at:len(t.text):len(t.text)])
 	}
 	t.queued = append(t.queued, queuedCommand{cmd, t.args[first:len(t.args):len(t.args)]})
+	t.publishes = t.publishes || cmd.Is(publishes)
 }
 
 // bytes returns the memory of the queue, with what it keeps for later.

@@ -44,8 +44,8 @@ func (s talliedSocket) writeSome(b []byte) (int, error) {
 
 func (s talliedSocket) attach(_ *loop, token int32) error { return s.poller.Add(s.fd, token) }
 
-// TestSystemCallsOfRound counts the system calls of a round in which 50 clients have sent something. The test's
-// goroutine holds the loop.
+// TestSystemCallsOfRound counts the system calls of a round in which 50 clients have sent something. The
+// test's goroutine holds the loop.
 func TestSystemCallsOfRound(t *testing.T) {
 	t.Parallel()
 	const clients = 50

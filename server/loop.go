@@ -171,8 +171,8 @@ func (l *loop) run() {
 	}
 }
 
-// serveRound runs what has arrived for the connections of the round. It returns false if the caller was robbed
-// of the loop.
+// serveRound runs what has arrived for the connections of the round. It returns false if the caller was
+// robbed of the loop.
 func (l *loop) serveRound() bool {
 	for l.next < len(l.round) {
 		if l.next == l.read {
@@ -471,8 +471,8 @@ func (l *loop) defers(c *conn) {
 }
 
 // answer sends the replies of a round. Replicas come first, so that a server that is killed has acknowledged
-// little that they lack. Nothing is promised: WAIT does that. It returns false if the caller was robbed of the
-// loop.
+// little that they lack. Nothing is promised: WAIT does that. It returns false if the caller was robbed of
+// the loop.
 func (l *loop) answer() bool {
 	if l.streamed {
 		l.streamed = false
@@ -549,7 +549,7 @@ func (x *lease) begin(c *conn) (ticket int64) {
 // end reports whether the caller still holds the loop.
 func (x *lease) end(ticket int64) bool { return x.turn.CompareAndSwap(ticket, ticket+1) }
 
-// rob takes the loop from its holder if it still does what the ticket was for, and gives it to a new goroutine.
+// rob gives the loop to a new goroutine if its holder still does what the ticket was for.
 func (x *lease) rob(ticket int64) {
 	if ticket&1 == 0 || !x.turn.CompareAndSwap(ticket, ticket+1) {
 		return

@@ -80,8 +80,8 @@ func TestRepliesWaitForSync(t *testing.T) {
 	require.NoError(t, end())
 }
 
-// TestLoopGoesOnDuringSync has a disk that hangs in a sync, on the loop's own goroutine. What another client of
-// the same loop sends meanwhile runs, and is written.
+// TestLoopGoesOnDuringSync has a disk that hangs in a sync, on the loop's own goroutine. What another client
+// of the same loop sends meanwhile runs, and is written.
 func TestLoopGoesOnDuringSync(t *testing.T) {
 	t.Parallel()
 	d := crashdisk.New(1)

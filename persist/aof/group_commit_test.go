@@ -29,7 +29,8 @@ func TestGroupCommitIsCounted(t *testing.T) {
 }
 
 // TestLead checks that a leader brings everything to the disk with one sync, on its own goroutine; that the
-// next one's groups wait for it, and share a sync; and that nothing is written before, unless it fills a chunk.
+// next one's groups wait for it, and share a sync; and that nothing is written before, unless it fills a
+// chunk.
 func TestLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		on := crashdisk.New(1)
@@ -69,7 +70,8 @@ func TestLead(t *testing.T) {
 		require.Equal(t, 5*time.Millisecond, time.Since(began))
 		require.Equal(t, end, log.Synced())
 		require.EqualValues(t, 1, syncs.Load())
-		require.Equal(t, <-others, <-others, "what came meanwhile has the next")
+		came := <-others
+		require.Equal(t, came, <-others, "what came meanwhile has the next")
 		require.Equal(t, 10*time.Millisecond, time.Since(began))
 		require.EqualValues(t, 2, syncs.Load())
 

@@ -53,8 +53,8 @@ func (l *Log) mustSync() bool {
 }
 
 // Lead writes and syncs, under Always, what was appended before it was called, unless another goroutine is
-// writing. Wait says whether everything is on disk. A caller that has appended for many saves waking the writer
-// and being woken by it.
+// writing. Wait says whether everything is on disk. A caller that has appended for many saves waking the
+// writer and being woken by it.
 func (l *Log) Lead() {
 	if l.o.Policy() == Always && l.writeGate.isFree() {
 		l.roundIn()
