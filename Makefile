@@ -34,7 +34,7 @@ compile: ## what the other targets would compile each for itself if they ran sid
 	$(GO) list -C lab -pgo=off -export ./... >/dev/null
 
 test: ## the tests: needs Go and nothing else
-	$(GO) test -pgo=off ./...
+	$(GO) test -pgo=off ./server ./cmd/... ./... # the longest first
 	$(GO) test -C lab -pgo=off ./...
 
 # Without commands, whose handlers run one at a time in its own tests: those of engine run them side by side.
