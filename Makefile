@@ -18,7 +18,7 @@ PLATFORM = $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build compile test race steady fuzz lint vulncheck bench bench-quick figures bench-doors \
+.PHONY: help build compile test race fed steady fuzz lint vulncheck bench bench-quick figures bench-doors \
 	compat libraries difftest crash abuse browser sentinel cluster clusters soak record picture zones pgo \
 	tidy image release dist packages packages-test publish-check
 
@@ -43,6 +43,9 @@ race: ## the tests of what shares memory between goroutines, under the race dete
 		awk '$$1 !~ /\/commands$$/ && /[[ ](sync|sync\/atomic|testing\/synctest)[] ]/ {print $$1}'); \
 	CGO_ENABLED=1 $(GO) test -race -pgo=off -vet=off -timeout 20m $$packages
 	CGO_ENABLED=1 $(GO) test -C lab -race -pgo=off -vet=off -timeout 20m ./abuse
+
+fed: ## the tests of server with goroutines that read and write every connection, as on other systems
+	$(GO) test -pgo=off -count=1 ./server -fed
 
 steady: ## the tests of server, cmd/zlimit-server and engine TIMES (20) times, beside a load on every core
 	@for core in $$(seq $$(getconf _NPROCESSORS_ONLN)); do while kill -0 $$$$ 2>/dev/null; do :; done & done; \

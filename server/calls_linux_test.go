@@ -48,6 +48,9 @@ func (s talliedSocket) attach(_ *loop, token int32) error { return s.poller.Add(
 // test's goroutine holds the loop.
 func TestSystemCallsOfRound(t *testing.T) {
 	t.Parallel()
+	if feedsAll {
+		t.Skip("the calls of sockets are counted, and goroutines make those of the others")
+	}
 	const clients = 50
 	disk := crashdisk.New(1)
 	s := New(Options{
