@@ -63,7 +63,7 @@ type listed struct {
 
 const listedFields = "Dir,ImportPath,GoFiles,ImportMap,Module,Error"
 
-// A sources holds parsed files, most of which are those of every system.
+// A sources holds parsed files. Most of them belong to every system.
 type sources struct {
 	files  *token.FileSet
 	parsed map[string]*ast.File

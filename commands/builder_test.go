@@ -13,7 +13,7 @@ import (
 	"github.com/zlimit/zlimit/resp"
 )
 
-// replyText is the text of random replies, no two parts of which are equal.
+// replyText is the text of random replies. No two parts of it are equal.
 var replyText = func() string {
 	b := make([]byte, 0, 3*resp.BlockSize)
 	for i := 0; len(b) < 3*resp.BlockSize; i++ {

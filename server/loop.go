@@ -530,7 +530,8 @@ func (l *loop) leaveAnswered() {
 	l.more = slices.DeleteFunc(l.more, func(c *conn) bool { return c.seat.away })
 }
 
-// A lease is the right to a loop. Its holder can be robbed of it while a connection's commands run.
+// A lease is the right to a loop. Its holder can be robbed of it while a connection's commands run, or a
+// round's replies wait for the disk.
 type lease struct {
 	turn    atomic.Int64 // odd: a connection runs, or the disk is waited for
 	current *conn        // that runs; nil: the replies of a round wait for the disk

@@ -27,7 +27,7 @@ func (o *call) zaddHit() *hit {
 	return &o.hit
 }
 
-// read reads scores and members, of which some were added.
+// read reads scores and members. added is how many of them were new.
 func (h *hit) read(pairs [][]byte, added, now int64) {
 	equal := true
 	for i := 0; i < len(pairs); i += 2 {

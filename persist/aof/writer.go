@@ -61,7 +61,7 @@ func (l *Log) Lead() {
 	}
 }
 
-// Flush has the writer do what a round does. It waits for nothing.
+// Flush has the writer do what a round does, and does not wait for it.
 func (l *Log) Flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
