@@ -135,7 +135,6 @@ func (b *syncBuffer) String() string {
 // TestDegradedSince: the log has one line when decisions begin to be degraded, with the reason, and one when
 // they have not been for a while. INFO has the same instant.
 func TestDegradedSince(t *testing.T) {
-	t.Parallel()
 	for name, row := range map[string]struct {
 		answer func([]string) string
 		reason string
@@ -144,10 +143,9 @@ func TestDegradedSince(t *testing.T) {
 		"an error reply":  {constant("-CLUSTERDOWN The cluster\r\n"), "CLUSTERDOWN The cluster"},
 		"loading forever": {constant("-LOADING Redis is loading\r\n"), "LOADING Redis is loading"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		inBubble(t, name, func(t *testing.T) {
 			var log syncBuffer
-			f := newFake(t, row.answer)
+			f := newPiped(t, row.answer)
 			u := open(t, "redis+single://"+f.addr, func(o *Options) {
 				o.Timeout, o.Log = 50*time.Millisecond, slog.New(slog.NewJSONHandler(&log, nil))
 				o.Failure.Default = call.Policy{Mode: call.Open}

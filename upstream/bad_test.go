@@ -96,8 +96,8 @@ func TestBadUpstreams(t *testing.T) {
 			}, "the library of functions cannot be loaded: ERR Error compiling function",
 		},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			f := newFake(t, row.answer)
+		inBubble(t, row.name, func(t *testing.T) {
+			f := newPiped(t, row.answer)
 			u := open(t, "redis+single://"+f.addr, func(o *Options) { o.Timeout = 150 * time.Millisecond })
 			reply := u.do(row.line)[0]
 			require.Contains(t, reply, strings.ReplaceAll(row.want, "$ADDR", f.addr))
@@ -131,7 +131,7 @@ func TestScriptsInsteadOfFunctions(t *testing.T) {
 
 func TestWrongPassword(t *testing.T) {
 	f := newFake(t, constant("-WRONGPASS invalid username-password pair or user is disabled.\r\n"))
-	u := open(t, "redis://bob:no@"+f.addr, func(o *Options) { o.Timeout = 100 * time.Millisecond })
+	u := open(t, "redis://bob:no@"+f.addr, nil)
 	reply := u.do("GET k")[0]
 	require.Contains(t, reply, "WRONGPASS")
 }

@@ -23,11 +23,14 @@ func (e *dialError) Unwrap() error { return e.cause }
 
 // dialer returns the function by which the client library connects.
 func (u *Upstream) dialer() func(ctx context.Context, network, addr string) (net.Conn, error) {
+	dial := u.options.Address.dial
+	if dial == nil {
+		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
+	}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, u.options.Timeout)
 		defer cancel()
-		d := net.Dialer{KeepAlive: 15 * time.Second}
-		nc, err := d.DialContext(ctx, network, addr)
+		nc, err := dial(ctx, network, addr)
 		if err != nil {
 			return nil, &dialError{err}
 		}
@@ -109,5 +112,8 @@ func (u *Upstream) tlsConfig(addr string) *tls.Config {
 // noMaintNotifications keeps the client library from asking nodes for notifications of their
 // maintenance, which only managed services know.
 func noMaintNotifications() *maintnotifications.Config {
-	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return &maintnotifications.Config{
+		Mode:         maintnotifications.ModeDisabled,
+		EndpointType: maintnotifications.EndpointTypeNone, // otherwise each client resolves the host's name once more
+	}
 }

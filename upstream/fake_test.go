@@ -2,13 +2,17 @@ package upstream
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +20,7 @@ import (
 	"github.com/zlimit/zlimit/commands"
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/resp"
+	"github.com/zlimit/zlimit/server/pipe"
 	"github.com/zlimit/zlimit/upstream/call"
 )
 
@@ -45,7 +50,45 @@ func newFakeAt(t *testing.T, at string, answer func(args []string) string) *fake
 	t.Helper()
 	l, err := net.Listen("tcp", at)
 	require.NoError(t, err)
-	f := &fake{addr: l.Addr().String(), listener: l, answer: answer}
+	return serveFake(t, l, l.Addr().String(), answer)
+}
+
+// piped are the listeners of nodes within the process, by address, and lastPiped is the last one's number.
+var (
+	piped     sync.Map
+	lastPiped atomic.Int64
+)
+
+// newPiped starts a node that is reached within the process, so that its test may be a bubble of
+// testing/synctest, in which time-outs take no time and never pass too early.
+func newPiped(t *testing.T, answer func(args []string) string) *fake {
+	t.Helper()
+	l, addr := pipe.Listen(), fmt.Sprintf("piped:%d", lastPiped.Add(1))
+	piped.Store(addr, l)
+	t.Cleanup(func() { piped.Delete(addr) })
+	return serveFake(t, l, addr, answer)
+}
+
+// inBubble runs a subtest as a bubble of testing/synctest.
+func inBubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// dialPiped connects to what newPiped has started, and to other addresses over the network.
+func dialPiped(ctx context.Context, network, addr string) (net.Conn, error) {
+	if l, ok := piped.Load(addr); ok {
+		return l.(*pipe.Listener).Dial(ctx)
+	}
+	if strings.HasPrefix(addr, "piped:") {
+		return nil, syscall.ECONNREFUSED
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, network, addr)
+}
+
+func serveFake(t *testing.T, l net.Listener, addr string, answer func(args []string) string) *fake {
+	f := &fake{addr: addr, listener: l, answer: answer}
 	var served sync.WaitGroup
 	served.Go(func() {
 		for {
@@ -167,6 +210,7 @@ func open(t *testing.T, url string, change func(o *Options)) *Upstream {
 	t.Helper()
 	a, err := ParseURL(url)
 	require.NoError(t, err)
+	a.dial = dialPiped
 	o := Options{Address: a, Timeout: time.Minute}
 	if change != nil {
 		change(&o)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -65,7 +66,9 @@ func TestAllMastersAfterAFailover(t *testing.T) {
 }
 
 // While a cluster is down calls wait for it, but no longer than it takes to know that it lasts.
-func TestClusterDown(t *testing.T) {
+func TestClusterDown(t *testing.T) { synctest.Test(t, testClusterDown) }
+
+func testClusterDown(t *testing.T) {
 	var down atomic.Bool
 	down.Store(true)
 	a, _ := pair(t, func(_ int, args []string) string {

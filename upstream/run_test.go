@@ -22,7 +22,7 @@ func pair(t *testing.T, special func(node int, args []string) string) (a, b *fak
 	var ready sync.WaitGroup
 	ready.Add(1)
 	for i := range nodes {
-		nodes[i] = newFake(t, func(args []string) string {
+		nodes[i] = newPiped(t, func(args []string) string {
 			ready.Wait()
 			if special != nil {
 				if reply := special(i, args); reply != "" {

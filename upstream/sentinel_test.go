@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -17,11 +18,13 @@ import (
 )
 
 // The master that sentinels name is followed when it changes, and not before it says that it is one.
-func TestSentinel(t *testing.T) {
+func TestSentinel(t *testing.T) { synctest.Test(t, testSentinel) }
+
+func testSentinel(t *testing.T) {
 	var promoted atomic.Bool // b is the master
 	var named atomic.Bool    // the sentinel says so
 	node := func(letter string, isMaster func() bool) *fake {
-		return newFake(t, func(args []string) string {
+		return newPiped(t, func(args []string) string {
 			switch {
 			case strings.EqualFold(args[0], "role") && isMaster():
 				return "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n"
@@ -35,7 +38,7 @@ func TestSentinel(t *testing.T) {
 	}
 	a := node("a", func() bool { return !promoted.Load() })
 	b := node("b", promoted.Load)
-	sentinel := newFake(t, func(args []string) string {
+	sentinel := newPiped(t, func(args []string) string {
 		if args[2] != "mymaster" {
 			return "*-1\r\n"
 		}
@@ -46,7 +49,7 @@ func TestSentinel(t *testing.T) {
 		host, port, _ := net.SplitHostPort(addr)
 		return fmt.Sprintf("*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(host), host, len(port), port)
 	})
-	u := open(t, "redis+sentinel://127.0.0.1:1,"+sentinel.addr+"/mymaster", nil)
+	u := open(t, "redis+sentinel://piped:65535,"+sentinel.addr+"/mymaster", nil)
 	require.Equal(t, []string{"+a\r\n"}, u.do("SET k v"), "the first sentinel does not answer")
 	require.Equal(t, "sentinel", u.status("kind"))
 

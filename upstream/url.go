@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -38,6 +39,8 @@ type Address struct {
 	// SentinelUsername and SentinelPassword are those of the sentinels, which a URL does not have.
 	SentinelUsername string
 	SentinelPassword string
+
+	dial func(ctx context.Context, network, addr string) (net.Conn, error) // in tests; nil: over the network
 }
 
 var schemes = map[string]struct {

@@ -24,7 +24,9 @@ func plain(addr string, a upstream.Address, c *tls.Config) *redis.Options {
 	o := &redis.Options{
 		Addr: addr, Username: a.Username, Password: a.Password, Protocol: 2,
 		ReadTimeout: replyTimeout, WriteTimeout: replyTimeout, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled, EndpointType: maintnotifications.EndpointTypeNone,
+		},
 	}
 	if a.TLS {
 		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
