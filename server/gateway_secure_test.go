@@ -235,44 +235,6 @@ func TestGatewayIsRefused(t *testing.T) {
 	}
 }
 
-// TestGatewayStartErrors: a gateway that cannot be meant does not start.
-func TestGatewayStartErrors(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	_, rsaKey := c.rsa(t)
-	for _, row := range []struct {
-		url        string
-		directives []string
-		want       string
-	}{
-		{"http://h", nil, "upstream: it must begin with redis://"},
-		{"redis://h", []string{"--upstream-failure", "maybe"}, "upstream-failure must be"},
-		{"redis://h", []string{"--upstream-wait", "1"}, "upstream-wait must be"},
-		{"redis://gate@h", nil, `the user "gate" needs a password`},
-		{"redis://h", []string{"--upstream-user", "gate"}, `the user "gate" needs a password`},
-		{
-			"redis+sentinel://h/m",
-			[]string{"--upstream-sentinel-user", "watcher"},
-			`the user "watcher" needs a password`,
-		},
-		{
-			"rediss://h",
-			[]string{"--upstream-tls-ca-cert-file", "none"},
-			"upstream-tls-ca-cert-file: open none",
-		},
-		{"rediss://h", []string{"--upstream-tls-ca-cert-file", c.key}, "upstream-tls-ca-cert-file has no"},
-		{"rediss://h", []string{"--upstream-tls-cert-file", c.cert}, "upstream-tls-cert-file: open :"},
-		{
-			"rediss://h",
-			[]string{"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", rsaKey},
-			"upstream-tls-cert-file: tls: private key type does not match",
-		},
-	} {
-		args := append([]string{"--upstream", row.url}, row.directives...)
-		require.ErrorContains(t, refused(t, args...), row.want)
-	}
-}
-
 // TestGatewayIsRefusedAKey: a key that the gateway's user may not use says nothing about others.
 func TestGatewayIsRefusedAKey(t *testing.T) {
 	t.Parallel()

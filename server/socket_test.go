@@ -174,43 +174,6 @@ func TestBindAllAddresses(t *testing.T) {
 	}
 }
 
-func TestBindRefused(t *testing.T) {
-	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer taken.Close()
-	port := taken.Addr().(*net.TCPAddr).Port
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--bind", "192.0.2.1", "--port", "1"}, "cannot listen on 192.0.2.1:1: "},
-		{
-			[]string{"--bind", "-192.0.2.1", "--port", "1"},
-			"nothing to listen on: none of the addresses of bind is there",
-		},
-		{
-			[]string{"--port", "0"},
-			"nothing to listen on: port and tls-port are 0, and none of port-file, ready-line and " +
-				"unixsocket is set",
-		},
-		{
-			[]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)},
-			fmt.Sprintf("port %d is in use (127.0.0.1:%d): stop what listens there, or choose another "+
-				"with --port", port, port),
-		},
-		// An optional address exists and is in use.
-		{
-			[]string{"--bind", "-127.0.0.1", "--port", fmt.Sprint(port)},
-			fmt.Sprintf("port %d is in use", port),
-		},
-	} {
-		_, err := Listen(Options{Config: newConfig(t, c.args...)})
-		require.ErrorContains(t, err, c.want, c.args)
-		require.NotContains(t, err.Error(), "\n")
-	}
-}
-
 // TestFailedListenClosesListeners: a port that was opened before the failure is
 // free again.
 func TestFailedListenClosesListeners(t *testing.T) {
