@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
 )
 
 // A pipelined batch takes one round trip, and its replies come in order, those of the server itself among

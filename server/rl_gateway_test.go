@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-
 	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/server"
 )
