@@ -126,30 +126,6 @@ func TestUnixSocketOfDeadProcess(t *testing.T) {
 	requirePong(t, s.Addr())
 }
 
-func TestUnixSocketIsNotTaken(t *testing.T) {
-	t.Parallel()
-	used, file := socketPath(t), socketPath(t)
-	first := startServer(t, Options{Config: newConfig(t, "--port", "0", "--unixsocket", used)})
-	require.NoError(t, os.WriteFile(file, []byte("dear"), 0o600))
-	const failed = "cannot listen on unixsocket "
-	long := filepath.Join(t.TempDir(), strings.Repeat("long", 50))
-	none := "/no/such/directory/socket"
-	for path, want := range map[string]string{
-		used: "unixsocket " + used + " is in use: stop what listens there, or choose another",
-		file: failed + file + ": address already in use",
-		none: failed + none + ": ",
-		long: failed + long + ": ",
-	} {
-		_, err := Listen(Options{Config: newConfig(t, "--unixsocket", path), FreePort: true})
-		require.ErrorContains(t, err, want)
-		require.NotContains(t, err.Error(), "\n")
-	}
-	requirePong(t, first.Addr())
-	content, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, "dear", string(content), "a file is not removed")
-}
-
 func TestBindSeveralAddresses(t *testing.T) {
 	t.Parallel()
 	// 127.0.0.2 exists on Linux only; 192.0.2.1 (RFC 5737) nowhere.
