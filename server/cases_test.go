@@ -38,12 +38,12 @@ import (
 // Variables, also in the directives of servers:
 //
 //	$TLS                            the directives of a server that listens for TLS
-//	$CERT $KEY $CA $OTHERCA         its files, and an authority that has signed nothing of them
-//	$RSACERT $RSAKEY                another pair of files
+//	$CERT $KEY $CA                  its files
+//	$RSACERT $RSAKEY                another pair of files, with a key of RSA
 //	$DIR                            an empty directory
 //	$HOST $HOSTB $HOSTC             loopback addresses that no other test uses
-//	$FREE $FREEB                    ports that are free at $HOST
-//	$TAKEN                          one that is in use there
+//	$FREE $FREEB $FREEC             ports that are free at $HOST
+//	$TAKEN                          a port that is in use there
 func TestCases(t *testing.T) {
 	files, err := scenario.Glob("testdata/cases/*.cases",
 		"gateway", "starts", "try", "ends", "garbage", "until", "logs", "log")
@@ -106,7 +106,7 @@ func (p *casePlayer) makeVars(s scenario.Section) {
 	if strings.Contains(text, "$") {
 		p.certs = newCertificates(p.t)
 		p.Vars = map[string]string{
-			"CERT": p.certs.cert, "KEY": p.certs.key, "CA": p.certs.caFile, "OTHERCA": p.certs.otherCA,
+			"CERT": p.certs.cert, "KEY": p.certs.key, "CA": p.certs.caFile,
 			"TLS": strings.Join(p.certs.directives()[2:], " "), "DIR": p.t.TempDir(),
 		}
 		if strings.Contains(text, "$RSA") {

@@ -15,8 +15,8 @@ import (
 
 // Decisions through a gateway are counted there as a server counts its own.
 
-// callsOf returns the commands of a section of testdata/calls.cases: counted, of each command that decides, with
-// what is no decision, or limiter, of each function that a gateway uses.
+// callsOf returns the commands of a section of testdata/calls.cases: counted, of each command that decides,
+// with what is no decision, or limiter, of each function that a gateway uses.
 func callsOf(t *testing.T, title string) (lines []string) {
 	f, err := scenario.ReadFile("testdata/calls.cases")
 	require.NoError(t, err)

@@ -118,8 +118,8 @@ func (n *networkServer) handshake(t *testing.T, words []string) string {
 	return result
 }
 
-// TestNetworkDirectives runs testdata/network, in the format of package scenario, on a server and, where it is
-// installed, on redis-server. The name of a connection says from where it is: here (127.0.0.1), alias
+// TestNetworkDirectives runs testdata/network, in the format of package scenario, on a server and, where it
+// is installed, on redis-server. The name of a connection says from where it is: here (127.0.0.1), alias
 // (127.0.0.2), host (the machine's own address) or socket, and tls... over TLS. Directives of the test's own:
 //
 //	@refused NAME                         such a connection is not accepted

@@ -77,8 +77,8 @@ func startGatewayTo(t *testing.T, url string, directives ...string) *server.Serv
 	return start(t, gatewayArgs(url, directives...)...)
 }
 
-// gatewayArgs are the directives of a gateway. The time for a reply is that of a COST of a million, which is a
-// million members of a sorted set.
+// gatewayArgs are the directives of a gateway. The time for a reply is that of a COST of a million, which is
+// a million members of a sorted set.
 func gatewayArgs(url string, directives ...string) []string {
 	return append([]string{
 		"--bind", "127.0.0.1", "--upstream", url, "--upstream-timeout", "60000",
