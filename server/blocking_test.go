@@ -72,21 +72,6 @@ func TestCloseWithBlockedClients(t *testing.T) {
 	}
 }
 
-// Input behind a blocked command is limited like any other.
-func TestBlockedClientQueryBufferLimit(t *testing.T) {
-	srv := start(t, "--bind", "127.0.0.1", "--client-query-buffer-limit", "1mb")
-	a, b := connect(t, srv), connect(t, srv)
-	a.sendLine(t, "BLPOP k 0")
-	b.awaitBlocked(t, 1)
-	flood := bytes.Repeat([]byte("PING\r\n"), 20_000)
-	for {
-		if err := a.sendRaw(flood); err != nil {
-			break
-		}
-	}
-	b.awaitBlocked(t, 0)
-}
-
 // Many clients block on one key and as many elements are pushed. Each element is
 // delivered once, however pushes, timeouts and disconnects interleave.
 func TestBlockingDeliversEachElementOnce(t *testing.T) {

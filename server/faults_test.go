@@ -58,32 +58,6 @@ func TestDebugFaultDelay(t *testing.T) {
 	})
 }
 
-// TestDebugFaultUntilRemoved holds a command back until another connection removes the fault, in
-// each way there is.
-func TestDebugFaultUntilRemoved(t *testing.T) {
-	for removal, over := range map[string]string{
-		"DEBUG FAULT REMOVE 1": "2", "DEBUG FAULT CLEAR": "2", "DEBUG RESET": "1",
-	} {
-		t.Run(removal, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				dial := startFaults(t)
-				control, client, other := dial(), dial(), dial()
-				control.ask("SET n 1")
-				require.Equal(t, "1", control.ask("DEBUG FAULT INJECT DELAY UNTIL REMOVED ON INCR"))
-				answered := make(chan string, 1)
-				go func() { answered <- client.ask("INCR n") }()
-				synctest.Wait()
-				require.Empty(t, answered)
-				require.Equal(t, "[[id 1 kind delay on incr left 0 hits 1 after 0 text  until removed]]",
-					control.ask("DEBUG FAULT LIST"))
-				require.Equal(t, "1", other.ask("GET n"), "other clients are not held back")
-				require.Equal(t, "OK", control.ask(removal))
-				require.Equal(t, over, <-answered)
-			})
-		})
-	}
-}
-
 // TestDebugReset checks that nothing of a test is left for the next one.
 func TestDebugReset(t *testing.T) {
 	t.Parallel()

@@ -2,43 +2,29 @@ package server_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/commands/rl"
+	"github.com/zlimit/zlimit/scenario"
 	"github.com/zlimit/zlimit/server"
 )
 
 // Decisions through a gateway are counted there as a server counts its own.
 
-// countedLines are calls of each command that decides, with what is no decision: errors, peeks, a hold that
-// exists, and reads.
-var countedLines = []string{
-	"RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m", "RL.ALLOW t1:a 1 1m PEEK", "RL.ALLOW t1:a 1 1m COST 0",
-	"RL.ALLOW t1:a 3 1m COST 5 ATMOST", "RL.ALLOW t1:vip:a 5 1m COST 3 FULL", "RL.ALLOW t1:vip:a 5 1m 9 1h",
-	"RL.ALLOW t1:f 5 1m ALGO FIXED", "RL.ALLOW t1:b 5 1m ALGO BUCKETS 6", "RL.ALLOW t1:c 5 1m ALGO COUNTER",
-	"RL.ALLOW other:g 5 1m ALGO GCRA 2 COST 2", "RL.ALLOW other:g 5 1m ALGO GCRA 2 COST 2",
-	"CL.THROTTLE t2:g 1 5 60", "CL.THROTTLE t2:g 1 5 60 2", "CL.THROTTLE t2:g 1 5 60 0",
-	"RL.MALLOW 3 t1:m 5 1m t2:m 2 1m other 9 1m COST 2", "RL.MALLOW 2 t1:m 5 1m t2:m 2 1m",
-	"RL.MALLOW 2 t1:m 5 1m t2:n 2 1m PEEK",
-	"RL.RESERVE t1:r 3 1m 2 HOLD 1m ID x", "RL.RESERVE t1:r 3 1m 2 HOLD 1m ID x",
-	"RL.RESERVE t1:r 3 1m 2 HOLD 1m ID y", "RL.SETTLE t1:r x 1",
-	"RL.MALLOW 3 t1:m t2:f s TERM 9 1m TERM 3 1m ALGO FIXED COST 2 TERM SLOTS 2 LEASE 1m ID b",
-	"RL.MALLOW 3 t1:m t2:f s TERM 9 1m TERM 3 1m ALGO FIXED COST 2 TERM SLOTS 2 LEASE 1m ID b FULL",
-	"RL.ALLOW t1:a 1 1m SHADOW", "RL.ALLOW t1:vip:a 5 1m SHADOW", "RL.MALLOW 2 t1:m 5 1m t2:m 2 1m SHADOW",
-	"RL.MALLOW 2 t1:m t2:f TERM 9 1m TERM 3 1m ALGO FIXED COST 4 SHADOW FULL",
-	"RL.ALLOW t1:a 1 1m PEEK SHADOW",
-	"RL.MALLOW 2 t1:m t2:g TERM 9 1m TERM 9 1m ALGO GCRA 9 PEEK",
-	"RL.MALLOW 2 t1:m t2:h TERM 9 1m 99 1h TERM 9 1m ALGO GCRA 9 COST 3 FULL",
-	"RL.MRESERVE 2 t1:m t2:f TERM 9 1m TERM 3 1m ALGO FIXED HOLD 1m ID x",
-	"RL.MRESERVE 2 t1:m t2:f TERM 9 1m TERM 3 1m ALGO FIXED HOLD 1m ID x",
-	"RL.MRESERVE 2 t1:m t2:f TERM 9 1m TERM 3 1m ALGO FIXED HOLD 1m ID y FULL",
-	"RL.MSETTLE 2 t1:m t2:f x 1 0", "RL.RESERVE t1:b 5 1m 2 HOLD 1m ID x ALGO BUCKETS 6", "RL.CANCEL t1:b x",
-	"RL.ALLOW t1:f 5 1m", "RL.ALLOW t1:a -1 1m", "RL.REFUND t1:a 1", "RL.INFO t1:a",
-	"RL.ACQUIRE s 2 LEASE 1m ID a",
-	"INCREX i",
+// callsOf returns the commands of a section of testdata/calls.cases: counted, of each command that decides,
+// with what is no decision, or limiter, of each function that a gateway uses.
+func callsOf(t *testing.T, title string) (lines []string) {
+	f, err := scenario.ReadFile("testdata/calls.cases")
+	require.NoError(t, err)
+	i := slices.IndexFunc(f.Sections, func(s scenario.Section) bool { return s.Title == title })
+	for _, step := range f.Sections[i].Steps {
+		lines = append(lines, step.Line)
+	}
+	return lines
 }
 
 // countingFlags make everything counted.
@@ -86,6 +72,7 @@ func decided(srv *server.Server) string {
 }
 
 func TestGatewayCountsDecisions(t *testing.T) {
+	countedLines := callsOf(t, "counted")
 	want := newRun(t, countingFlags...)
 	want.moveTo(0)
 	traceKeys(want, want.wire)

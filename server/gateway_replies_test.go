@@ -16,78 +16,13 @@ import (
 
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/scenario"
-	"github.com/zlimit/zlimit/server"
 )
-
-// limitedGateway starts a gateway with directives over an upstream at an address.
-func limitedGateway(t *testing.T, addr string, directives ...string) (*server.Server, func() string) {
-	t.Helper()
-	g, _, logged := serveWith(t, config.New(), append(directives,
-		"--upstream", "redis+single://"+addr, "--upstream-timeout", "60000")...)
-	return g, logged
-}
-
-// TestGatewayReplyLimit: replies of the upstream that pass the client's limit are dropped, the client is
-// closed and counted as without a gateway, and whatever it has asked for has run.
-func TestGatewayReplyLimit(t *testing.T) {
-	t.Parallel()
-	long, gets := strings.Repeat("v", 300_000), strings.Repeat("GET k\r\n", 10)
-	for name, row := range map[string]struct{ input, left string }{
-		"pipeline":        {gets + "LPOP l\r\n", ":3"},
-		"transaction":     {"MULTI\r\n" + gets + "LPOP l\r\nEXEC\r\n", ":3"},
-		"watched":         {"WATCH k\r\nMULTI\r\n" + gets + "LPOP l\r\nEXEC\r\n", ":3"},
-		"decisions":       {"MULTI\r\n" + gets + "LPOP l\r\nRL.ALLOW r 1 1m\r\nEXEC\r\n", ":3"},
-		"one reply":       {"LPOP l 4\r\n", ":0"},
-		"many elements":   {"MGET" + strings.Repeat(" k", 10) + "\r\n", ":4"},
-		"before another":  {gets + "LPOP l\r\nPING\r\n", ":3"},
-		"before a denial": {gets + "LPOP l\r\nNOSUCH\r\n", ":3"},
-		"muted":           {"CLIENT REPLY OFF\r\n" + gets + "LPOP l\r\n", ":3"},
-		"blocking":        {"BLMPOP 0 1 l LEFT COUNT 4\r\n", ":0"},
-		"of no key":       {"EVAL \"return string.rep('v',2000000)\" 0\r\n", ":4"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			up := upstreamFor(t)
-			g, logged := limitedGateway(t, up.Addr().String(),
-				"--client-output-buffer-limit", "normal 1mb 0 0")
-			c, watcher := connect(t, g), connect(t, up)
-			require.Equal(t, ":4", watcher.call(t, "RPUSH", "l", long, long, long, long))
-			require.Equal(t, "+OK", watcher.call(t, "SET", "k", long))
-			require.NoError(t, c.sendRaw([]byte(row.input)))
-			require.Less(t, c.awaitClose(t), int64(len(long)))
-			require.Equal(t, row.left, watcher.call(t, "LLEN", "l"))
-			operator := connect(t, g)
-			noted := func() bool { return strings.Contains(logged(), "closed by client-output-buffer-limit") }
-			eventually(t, noted, func() {}) // the client is cut before
-			require.Equal(t, "1", infoField(t, operator, "client_output_buffer_limit_disconnections"))
-			require.Equal(t, row.left, operator.call(t, "LLEN", "l"), "the lane is in step")
-		})
-	}
-}
-
-// TestGatewayReplyBeyondClientMemory is TestReplyBeyondClientMemory through a gateway.
-func TestGatewayReplyBeyondClientMemory(t *testing.T) {
-	t.Parallel()
-	up := upstreamFor(t)
-	g, _ := limitedGateway(t, up.Addr().String(), "--maxmemory-clients", "1mb")
-	watcher, c := connect(t, g), connect(t, g)
-	require.Equal(t, "+OK", watcher.call(t, "SET", "k", strings.Repeat("v", 100_000)))
-	ask := []byte(strings.Repeat("GET k\r\n", 20))
-	require.NoError(t, c.sendRaw(ask))
-	require.Zero(t, c.awaitClose(t))
-	evicted := func() bool { return infoField(t, watcher, "evicted_clients") == "1" }
-	eventually(t, evicted, func() {})
-	exempt := connect(t, g)
-	require.Equal(t, "+OK", exempt.call(t, "CLIENT", "NO-EVICT", "on"))
-	require.NoError(t, exempt.sendRaw(append(ask, "QUIT\r\n"...)))
-	require.Greater(t, len(exempt.readToEnd(t)), 2_000_000)
-}
 
 // Long replies come in their order among short ones, messages, and those of the gateway itself.
 func TestGatewayLongReplies(t *testing.T) {
 	t.Parallel()
-	up := upstreamFor(t)
-	_, w := gatewayOver(t, up)
+	up := start(t, "--bind", "127.0.0.1")
+	w := connect(t, startGateway(t, up))
 	bulk := func(s string) string { return fmt.Sprintf("$%d\r\n%s", len(s), s) }
 	sizes := []int{0, 1, 23, 24, 4080, 4090, 4096, 4097, 65_536, 300_000}
 	var input, want []string
@@ -208,7 +143,9 @@ func TestGatewayReplyMemory(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return int(after.TotalAlloc-before.TotalAlloc) >> 20
 	}
-	limited, logged := limitedGateway(t, addr, "--client-output-buffer-limit", "normal 16mb 0 0")
+	url := "redis+single://" + addr
+	limited, _, logged := serveWith(t, config.New(),
+		gatewayArgs(url, "--client-output-buffer-limit", "normal 16mb 0 0")...)
 	for name, input := range map[string]string{
 		"pipeline":    strings.Repeat("GET k\r\n", 300) + "INCR n\r\n", // which arrive together
 		"transaction": "MULTI\r\n" + strings.Repeat("GET k\r\n", 300) + "EXEC\r\nINCR n\r\n",
@@ -224,7 +161,7 @@ func TestGatewayReplyMemory(t *testing.T) {
 	noted := func() bool { return strings.Contains(logged(), "closed by client-output-buffer-limit") }
 	eventually(t, noted, func() {})
 
-	unlimited, _ := limitedGateway(t, addr)
+	unlimited := startGatewayTo(t, url)
 	for name, input := range map[string]string{
 		"pipeline":    strings.Repeat("GET k\r\n", 100),
 		"transaction": "MULTI\r\n" + strings.Repeat("GET k\r\n", 100) + "EXEC\r\n",

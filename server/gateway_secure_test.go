@@ -47,20 +47,6 @@ func (c *certificates) gatewayTo(t *testing.T, url string, more ...string) *wire
 	}, more...)...))
 }
 
-// limiterLines has a call of each function that a gateway uses, in each state of its key.
-var limiterLines = append([]string{
-	"RL.ALLOW l 2 1m", "RL.ALLOW l 2 1m", "RL.ALLOW l 2 1m FULL", "RL.ALLOW l 9 1s 9 1m PEEK",
-	"RL.ALLOW x 5 1m ALGO FIXED", "RL.ALLOW x 5 1m ALGO FIXED PEEK", "RL.INFO x",
-	"RL.ALLOW y 5 1m ALGO BUCKETS 6", "RL.ALLOW y 5 1m ALGO BUCKETS 6", "RL.INFO y", "RL.REFUND y 1",
-	"RL.ALLOW z 5 1m ALGO COUNTER", "RL.ALLOW z 5 1m ALGO COUNTER", "RL.INFO z", "RL.REFUND z 1",
-	"RL.REFUND l 1", "RL.REFUND x 1", "RL.INFO l", "RL.RESET l",
-	"RL.ACQUIRE s 1 LEASE 1m ID a", "RL.ACQUIRE s 1 LEASE 1m ID b", "RL.RENEW s a LEASE 2m",
-	"RL.INFO s", "RL.RELEASE s a",
-	"RL.RESERVE h 9 1m 3 HOLD 1m ID one", "RL.SETTLE h one 1", "RL.RESERVE h 9 1m 3 HOLD 1m ID two",
-	"RL.CANCEL h two", "RL.MRESERVE 1 h TERM 9 1m HOLD 1m ID three", "RL.MSETTLE 1 h three 1",
-	"INCREX i BYINT 2 UBOUND 9 EX 60", "INCREX i", "INCREX i EX 60 ENX", "INCREX i PERSIST",
-}, countedLines...)
-
 // What docs/gateway.md says that the user of a gateway needs for RL.*.
 const (
 	limiterRule = "~* -@all +fcall +fcall_ro +function|load " + withinDecisions
@@ -74,7 +60,7 @@ const (
 func refusedLine(t *testing.T, w *wire, lines []string) (line, reply string) {
 	t.Helper()
 	for _, line := range lines {
-		reply := w.call(t, wordsOfLine(line)...)
+		reply := w.call(t, strings.Fields(line)...)
 		if strings.Contains(reply, "UPSTREAM") || strings.Contains(reply, "NOPERM") {
 			return line, reply
 		}
@@ -82,12 +68,11 @@ func refusedLine(t *testing.T, w *wire, lines []string) (line, reply string) {
 	return "", ""
 }
 
-func wordsOfLine(line string) []string { return strings.Fields(line) }
-
 // TestGatewayPermissions: the rule in the documentation suffices, and without any of its commands
 // something is refused.
 func TestGatewayPermissions(t *testing.T) {
 	t.Parallel()
+	limiterLines := callsOf(t, "limiter")
 	c := newCertificates(t)
 	for name, up := range securedServers(t, c, limiterRule) {
 		t.Run(name, func(t *testing.T) {
@@ -141,6 +126,7 @@ var furtherPermissions = []struct {
 // TestGatewayFurtherPermissions: what else a gateway needs, and the way without functions.
 func TestGatewayFurtherPermissions(t *testing.T) {
 	t.Parallel()
+	limiterLines := callsOf(t, "limiter")
 	c := newCertificates(t)
 	for name, up := range securedServers(t, c, scriptRule) {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +168,7 @@ func TestGatewaySecured(t *testing.T) {
 				{"EXEC", "*1\r\n$1\r\nv"},
 				{"SUBSCRIBE c", "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1"},
 			} {
-				require.Equal(t, step.want, w.call(t, wordsOfLine(step.line)...), step.line)
+				require.Equal(t, step.want, w.call(t, strings.Fields(step.line)...), step.line)
 			}
 			require.Equal(t, ":1", up.call("PUBLISH", "c", "m"))
 			require.Equal(t, "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nm", w.reply(t))
@@ -228,48 +214,10 @@ func TestGatewayIsRefused(t *testing.T) {
 				{"permitted", gate, nil, "GET api:k", "$-1"},
 			} {
 				w := c.gatewayTo(t, row.url+up.addr, row.directives...)
-				reply := w.call(t, wordsOfLine(row.line)...)
+				reply := w.call(t, strings.Fields(row.line)...)
 				require.Contains(t, reply, row.want, row.name)
 			}
 		})
-	}
-}
-
-// TestGatewayStartErrors: a gateway that cannot be meant does not start.
-func TestGatewayStartErrors(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	_, rsaKey := c.rsa(t)
-	for _, row := range []struct {
-		url        string
-		directives []string
-		want       string
-	}{
-		{"http://h", nil, "upstream: it must begin with redis://"},
-		{"redis://h", []string{"--upstream-failure", "maybe"}, "upstream-failure must be"},
-		{"redis://h", []string{"--upstream-wait", "1"}, "upstream-wait must be"},
-		{"redis://gate@h", nil, `the user "gate" needs a password`},
-		{"redis://h", []string{"--upstream-user", "gate"}, `the user "gate" needs a password`},
-		{
-			"redis+sentinel://h/m",
-			[]string{"--upstream-sentinel-user", "watcher"},
-			`the user "watcher" needs a password`,
-		},
-		{
-			"rediss://h",
-			[]string{"--upstream-tls-ca-cert-file", "none"},
-			"upstream-tls-ca-cert-file: open none",
-		},
-		{"rediss://h", []string{"--upstream-tls-ca-cert-file", c.key}, "upstream-tls-ca-cert-file has no"},
-		{"rediss://h", []string{"--upstream-tls-cert-file", c.cert}, "upstream-tls-cert-file: open :"},
-		{
-			"rediss://h",
-			[]string{"--upstream-tls-cert-file", c.cert, "--upstream-tls-key-file", rsaKey},
-			"upstream-tls-cert-file: tls: private key type does not match",
-		},
-	} {
-		args := append([]string{"--upstream", row.url}, row.directives...)
-		require.ErrorContains(t, refused(t, args...), row.want)
 	}
 }
 

@@ -7,25 +7,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/zlimit/zlimit/server"
 )
-
-// gatewayOver starts a gateway whose upstream is a server, and connects to it.
-func gatewayOver(t *testing.T, up *server.Server) (*server.Server, *wire) {
-	t.Helper()
-	g := start(t, "--bind", "127.0.0.1", "--upstream", "redis://"+up.Addr().String(),
-		"--upstream-timeout", "60000")
-	return g, connect(t, g)
-}
-
-func upstreamFor(t *testing.T) *server.Server { return start(t, "--bind", "127.0.0.1") }
 
 // A pipelined batch takes one round trip, and its replies come in order, those of the server itself among
 // them.
 func TestGatewayPipeline(t *testing.T) {
 	t.Parallel()
-	_, w := gatewayOver(t, upstreamFor(t))
+	w := connect(t, startGateway(t, start(t, "--bind", "127.0.0.1")))
 	w.call(t, "GET", "k")
 	before := infoField(t, w, "upstream_round_trips")
 	var want []string
@@ -50,7 +38,7 @@ func TestGatewayPipeline(t *testing.T) {
 // The program that runs a gateway gets values.
 func TestGatewayInside(t *testing.T) {
 	t.Parallel()
-	g, _ := gatewayOver(t, upstreamFor(t))
+	g := startGateway(t, start(t, "--bind", "127.0.0.1"))
 	ctx := context.Background()
 	got, err := g.Do(ctx, "HSET", "h", "f", "v")
 	require.NoError(t, err)
@@ -66,18 +54,4 @@ func TestGatewayInside(t *testing.T) {
 	require.Equal(t, long, got)
 	_, err = g.Do(ctx, "INCR", "h")
 	require.ErrorContains(t, err, "WRONGTYPE")
-}
-
-// TestGatewayUnsubscribes: a channel that nobody listens to any more is left upstream.
-func TestGatewayUnsubscribes(t *testing.T) {
-	t.Parallel()
-	up := upstreamFor(t)
-	g, _ := gatewayOver(t, up)
-	c, direct := connect(t, g), connect(t, up)
-	require.Equal(t, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1", c.call(t, "SUBSCRIBE", "c"))
-	require.Equal(t, ":1", direct.call(t, "PUBLISH", "c", "m"))
-	require.NoError(t, c.conn.Close())
-	eventually(t, func() bool {
-		return direct.call(t, "PUBSUB", "NUMSUB", "c") == "*2\r\n$1\r\nc\r\n:0"
-	}, func() {})
 }

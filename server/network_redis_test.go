@@ -2,76 +2,18 @@ package server_test
 
 import (
 	"crypto/tls"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/oracle"
-)
-
-// A networkCase is a server's directives, a client, and how the first replies begin.
-type networkCase struct {
-	args   string
-	from   string // "here" (127.0.0.1), "alias" (127.0.0.2), "host" (the machine's own address), "socket"
-	send   string // lines, cut at |
-	want   string // how the last reply begins, or with ! not; "refused" if there is no connection
-	tlsToo bool   // also over TLS
-}
-
-// networkCases are what protected-mode, bind, enable-debug-command and
-// enable-protected-configs admit.
-var networkCases = []networkCase{
-	{"--bind *", "here", "PING", "+PONG", true},
-	{"--bind *", "alias", "PING", denied, true},
-	{"--bind *", "host", "PING", denied, true},
-	{"--bind *", "socket", "PING", "+PONG", false},
-	{"--bind * --protected-mode no", "host", "PING", "+PONG", true},
-	{"--bind * --requirepass x", "host", "PING", "-NOAUTH ", true},
-	{"--bind * --requirepass x", "host", "AUTH x|PING", "+PONG", true},
-	{"--bind * --requirepass x", "host", "AUTH y|PING", "-NOAUTH ", false},
-	{"--bind *", "here", "CONFIG SET protected-mode no|CONFIG GET protected-mode", "*2\r\n", false},
-
-	{"--bind 127.0.0.1", "host", "PING", "refused", true},
-	{"--bind 127.0.0.1 -192.0.2.77", "here", "PING", "+PONG", true},
-	{"--bind -192.0.2.77 *", "here", "PING", "+PONG", false},
-	{"--bind * -::*", "here", "PING", "+PONG", true},
-
-	{"--enable-debug-command no", "here", debugCall, debugOff, true},
-	{"--enable-debug-command no", "socket", debugCall, debugOff, false},
-	{"--enable-debug-command local", "here", debugCall, "!" + debugOff, true},
-	{"--enable-debug-command local", "socket", debugCall, "!" + debugOff, false},
-	{
-		"--enable-debug-command local --bind * --protected-mode no", "host", debugCall,
-		debugOff, true,
-	},
-	{"--enable-debug-command local --protected-mode no", "alias", debugCall, debugOff, true},
-	{"--enable-debug-command yes --bind * --protected-mode no", "host", debugCall, "!" + debugOff, true},
-	{"--enable-debug-command no", "here", "CONFIG SET enable-debug-command yes", cannotSet, false},
-
-	{"", "here", setDir, cannotSetDir, true},
-	{"", "socket", setDir, cannotSetDir, false},
-	{"", "here", "CONFIG SET dbfilename x.rdb", cannotSet, false},
-	{"--enable-protected-configs local", "here", setDir, "+OK", true},
-	{"--enable-protected-configs local", "socket", setDir, "+OK", false},
-	{"--enable-protected-configs local --bind * --protected-mode no", "host", setDir, cannotSetDir, true},
-	{"--enable-protected-configs local --protected-mode no", "alias", setDir, cannotSetDir, true},
-	{"--enable-protected-configs yes --bind * --protected-mode no", "host", setDir, "+OK", true},
-	{"", "here", "CONFIG SET enable-protected-configs yes", cannotSet, false},
-}
-
-const (
-	denied       = "-DENIED "
-	debugCall    = "DEBUG CLOCK RESUME" // of zlimit; Redis answers that it is unknown, if it is allowed
-	debugOff     = "-ERR DEBUG command not allowed."
-	setDir       = "CONFIG SET dir ."
-	cannotSet    = "-ERR CONFIG SET failed"
-	cannotSetDir = "-ERR CONFIG SET failed (possibly related to argument 'dir') - can't set protected config"
+	"github.com/zlimit/zlimit/scenario"
 )
 
 // ownAddress returns an address of this machine that is not a loopback one, or "".
@@ -88,105 +30,150 @@ func ownAddress(t *testing.T) string {
 }
 
 // A networkServer is a server of either kind.
-type networkServer struct{ port, tlsPort, socket string }
-
-// TestNetworkDirectives compares with the table and, where it is installed, with
-// redis-server whom the directives admit.
-func TestNetworkDirectives(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	ours := func(t *testing.T, args []string) networkServer {
-		socket := filepath.Join(t.TempDir(), "s")
-		srv := start(t, append(args, "--unixsocket", socket)...)
-		_, port, err := net.SplitHostPort(srv.Addr().String())
-		require.NoError(t, err)
-		_, tlsPort, err := net.SplitHostPort(srv.TLSAddr().String())
-		require.NoError(t, err)
-		return networkServer{port, tlsPort, socket}
-	}
-	t.Run("zlimit", func(t *testing.T) { runNetworkCases(t, c, ours) })
-	redis := func(t *testing.T, args []string) networkServer {
-		r, tlsAddr := startRedisTLS(t, args)
-		t.Cleanup(func() { require.NoError(t, r.Close()) })
-		_, port, err := net.SplitHostPort(r.Addr())
-		require.NoError(t, err)
-		_, tlsPort, err := net.SplitHostPort(tlsAddr)
-		require.NoError(t, err)
-		socket, err := r.Dial()
-		require.NoError(t, err)
-		defer socket.Close()
-		return networkServer{port, tlsPort, socket.RemoteAddr().String()}
-	}
-	t.Run("redis", func(t *testing.T) {
-		if err := oracle.FindRealTime(); err != nil {
-			t.Skipf("the table is compared where redis-server is installed: %v", err)
-		}
-		runNetworkCases(t, c, redis)
-	})
+type networkServer struct {
+	certs                 *certificates
+	addr, tlsAddr, socket string
+	awaitHandshakes       func(failed string) // nil: it does not count them
 }
 
-func runNetworkCases(
-	t *testing.T, c *certificates, startServer func(t *testing.T, args []string) networkServer,
-) {
-	for _, row := range networkCases {
-		t.Run(row.args+", "+row.from+", "+row.send, func(t *testing.T) {
-			t.Parallel()
-			host := map[string]string{
-				"here": "127.0.0.1", "alias": "127.0.0.1", "host": ownAddress(t), "socket": "unix",
-			}[row.from]
-			if host == "" {
-				t.Skip("this machine has loopback addresses only")
+// startNetworkServer starts a server with directives until the end of the test.
+func startNetworkServer(t *testing.T, k kind, c *certificates, args []string) *networkServer {
+	t.Helper()
+	if k == ours {
+		socket := filepath.Join(t.TempDir(), "s")
+		srv := start(t, append(args, "--unixsocket", socket)...)
+		return &networkServer{
+			c, srv.Addr().String(), srv.TLSAddr().String(), socket,
+			func(failed string) { awaitFailedHandshakes(t, srv, failed) },
+		}
+	}
+	r, err := oracle.Start(oracle.Options{RealTime: true, TLS: true, Args: args})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	socket, err := r.Dial()
+	require.NoError(t, err)
+	defer socket.Close()
+	return &networkServer{c, r.Addr(), r.TLSAddr(), socket.RemoteAddr().String(), nil}
+}
+
+// dial connects from where a name says. The test is skipped where the machine has no such address.
+func (n *networkServer) dial(t *testing.T, name string) (net.Conn, error) {
+	place, isTLS := strings.CutPrefix(name, "tls")
+	to, from := n.addr, net.Dialer{}
+	if isTLS {
+		to = n.tlsAddr
+	}
+	_, port, err := net.SplitHostPort(to)
+	require.NoError(t, err)
+	to = net.JoinHostPort("127.0.0.1", port)
+	switch place {
+	case "socket":
+		return net.Dial("unix", n.socket)
+	case "host":
+		if to = net.JoinHostPort(ownAddress(t), port); to == net.JoinHostPort("", port) {
+			t.Skip("this machine has loopback addresses only")
+		}
+	case "alias":
+		from.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}
+		l, err := net.ListenTCP("tcp", from.LocalAddr.(*net.TCPAddr))
+		if err != nil {
+			t.Skipf("this machine has one loopback address only: %v", err)
+		}
+		require.NoError(t, l.Close())
+	}
+	if isTLS {
+		return tls.DialWithDialer(&from, "tcp", to, n.certs.config(n.certs.client))
+	}
+	return from.Dial("tcp", to)
+}
+
+// handshake returns whether PING is answered over TLS to a client with a certificate, and, if that is among
+// the words, with a version and a cipher suite.
+func (n *networkServer) handshake(t *testing.T, words []string) string {
+	client, ok := map[string]*tls.Certificate{
+		"certificate": n.certs.client, "stranger": n.certs.stranger, "expired": n.certs.expired, "none": nil,
+	}[words[0]]
+	require.True(t, ok, words)
+	config := n.certs.config(client)
+	for _, word := range words[1:] {
+		if v, ok := strings.CutPrefix(word, "TLSv1."); ok {
+			minor, err := strconv.Atoi(v)
+			require.NoError(t, err)
+			config.MinVersion = tls.VersionTLS10 + uint16(minor)
+			config.MaxVersion = config.MinVersion
+			continue
+		}
+		suites := tls.CipherSuites()
+		i := slices.IndexFunc(suites, func(s *tls.CipherSuite) bool { return s.Name == word })
+		require.GreaterOrEqual(t, i, 0, word)
+		config.CipherSuites = []uint16{suites[i].ID}
+	}
+	failed, result := "0", "served"
+	if _, err := tryPing(n.tlsAddr, config); err != nil {
+		failed, result = "1", "refused"
+	}
+	if n.awaitHandshakes != nil {
+		n.awaitHandshakes(failed)
+	}
+	return result
+}
+
+// TestNetworkDirectives runs testdata/network, in the format of package scenario, on a server and, where it
+// is installed, on redis-server. The name of a connection says from where it is: here (127.0.0.1), alias
+// (127.0.0.2), host (the machine's own address) or socket, and tls... over TLS. Directives of the test's own:
+//
+//	@refused NAME                         such a connection is not accepted
+//	@handshake CLIENT [VERSION] [SUITE]   over TLS a client is served or refused: with a certificate, with
+//	                                      none, that of a stranger, or one that has expired
+func TestNetworkDirectives(t *testing.T) {
+	t.Parallel()
+	files, err := scenario.Glob("testdata/network/*.cases", "refused", "handshake")
+	require.NoError(t, err)
+	var sections []scenario.Section
+	for _, f := range files {
+		sections = append(sections, f.Sections...)
+	}
+	c := newCertificates(t)
+	rsaCert, rsaKey := c.rsa(t)
+	pair := strings.NewReplacer("$RSACERT", rsaCert, "$RSAKEY", rsaKey)
+	for _, k := range []kind{ours, redis} {
+		t.Run(string(k), func(t *testing.T) {
+			if err := oracle.FindRealTime(); k == redis && err != nil {
+				t.Skipf("the files are compared where redis-server is installed: %v", err)
 			}
-			var from net.Dialer
-			if row.from == "alias" {
-				from.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}
-				l, err := net.ListenTCP("tcp", from.LocalAddr.(*net.TCPAddr))
-				if err != nil {
-					t.Skipf("this machine has one loopback address only: %v", err)
-				}
-				require.NoError(t, l.Close())
-			}
-			// A directive that is given again replaces the value.
-			args := append(c.directives("--enable-debug-command", "no"), strings.Fields(row.args)...)
-			srv := startServer(t, args)
-			plain := func() (net.Conn, error) { return from.Dial("tcp", net.JoinHostPort(host, srv.port)) }
-			if row.from == "socket" {
-				plain = func() (net.Conn, error) { return net.Dial("unix", srv.socket) }
-			}
-			row.check(t, plain)
-			if row.tlsToo {
-				row.check(t, func() (net.Conn, error) {
-					address := net.JoinHostPort(host, srv.tlsPort)
-					return tls.DialWithDialer(&from, "tcp", address, c.config(c.client))
+			for _, s := range sections {
+				t.Run(s.Title, func(t *testing.T) {
+					t.Parallel()
+					// A directive that is given again replaces the value.
+					args := c.directives("--enable-debug-command", "no")
+					for _, word := range s.Directives {
+						args = append(args, pair.Replace(word))
+					}
+					n := startNetworkServer(t, k, c, args)
+					r := scenario.Runner{Dial: func(name string) (scenario.Client, error) {
+						nc, err := n.dial(t, name)
+						if err != nil {
+							return nil, err
+						}
+						return wireClient{newWire(nc)}, nil
+					}}
+					r.Own = map[string]func(string) ([]byte, error){
+						"refused": func(name string) ([]byte, error) {
+							_, err := n.dial(t, name)
+							require.ErrorContains(t, err, "refused")
+							return nil, nil
+						},
+						"handshake": func(text string) ([]byte, error) {
+							return []byte("+" + n.handshake(t, strings.Fields(text)) + "\r\n"), nil
+						},
+					}
+					for _, fault := range r.Run(s).Faults() {
+						t.Error(fault)
+					}
 				})
 			}
 		})
 	}
-}
-
-// check connects, sends the lines and looks at the last reply.
-func (row networkCase) check(t *testing.T, dial func() (net.Conn, error)) {
-	t.Helper()
-	nc, err := dial()
-	if row.want == "refused" {
-		require.ErrorContains(t, err, "refused")
-		return
-	}
-	require.NoError(t, err)
-	defer nc.Close()
-	require.NoError(t, nc.SetDeadline(time.Now().Add(wireTimeout)))
-	w := newWire(nc)
-	var reply []byte
-	for line := range strings.SplitSeq(row.send, "|") {
-		// The connection of a client that is denied may have ended before.
-		if _, err := io.WriteString(nc, line+"\r\n"); row.want != denied {
-			require.NoError(t, err)
-		}
-		reply, err = w.readReply()
-		require.NoError(t, err, "%s: %q", line, reply)
-	}
-	prefix, unwanted := strings.CutPrefix(row.want, "!")
-	require.Equal(t, !unwanted, strings.HasPrefix(string(reply), prefix), "%q", reply)
 }
 
 // TestUnixSocketPermissions compares the permissions with redis-server's.

@@ -137,7 +137,7 @@ func (r *nodesRun) jump(n *node, d time.Duration) {
 	}
 }
 
-var untilText = regexp.MustCompile(`^/(.+)/ ([a-z0-9]+): (.+)$`)
+var untilText = regexp.MustCompile(`(?s)^/(.+)/ ([A-Za-z0-9]+): (.+)$`)
 
 // untilReply sends a command until its reply matches. Clocks of ours that may, move ahead meanwhile: by a
 // jump for each attempt. Beside a redis-server, which confirms what it has once a second of its own, they

@@ -69,30 +69,6 @@ func awaitOnlyWatcher(t *testing.T, srv *server.Server, watcher *wire) {
 		"a client that does not read stays connected")
 }
 
-func TestOutputHardLimit(t *testing.T) {
-	t.Parallel()
-	srv, _, logged := serveWith(t, config.New(), "--client-output-buffer-limit", "normal 20mb 0 0")
-	watcher := connect(t, srv)
-	c := startSlowReader(t, srv, 100)
-	awaitOnlyWatcher(t, srv, watcher)
-	require.Less(t, c.awaitClose(t), int64(100<<20))
-	require.Contains(t, logged(), "closed by client-output-buffer-limit")
-	require.Equal(t, "1", infoField(t, watcher, "client_output_buffer_limit_disconnections"))
-	require.Equal(t, "0", infoField(t, watcher, "client_query_buffer_limit_disconnections"))
-}
-
-// TestOutputSoftLimit: the client is silent when the limit's second is over, so
-// only a timer of the server can notice.
-func TestOutputSoftLimit(t *testing.T) {
-	t.Parallel()
-	srv, _, logged := serveWith(t, config.New(), "--client-output-buffer-limit", "normal 0 1mb 1")
-	watcher := connect(t, srv)
-	c := startSlowReader(t, srv, 30)
-	awaitOnlyWatcher(t, srv, watcher)
-	require.Less(t, c.awaitClose(t), int64(30<<20))
-	require.Contains(t, logged(), "closed by client-output-buffer-limit")
-}
-
 func TestOutputLimitAtRunTime(t *testing.T) {
 	t.Parallel()
 	srv, _, _ := serveWith(t, config.New())
@@ -105,17 +81,6 @@ func TestOutputLimitAtRunTime(t *testing.T) {
 	}, func() {})
 	require.Equal(t, "+OK", watcher.call(t, "CONFIG", "SET", "client-output-buffer-limit", "normal 1mb 0 0"))
 	awaitOnlyWatcher(t, srv, watcher)
-}
-
-// TestOutputWithinLimit: any amount may pass as long as the client reads.
-func TestOutputWithinLimit(t *testing.T) {
-	t.Parallel()
-	srv, _, _ := serveWith(t, config.New(), "--client-output-buffer-limit", "normal 8mb 0 0")
-	c := connect(t, srv)
-	require.Equal(t, "+OK", c.call(t, "SET", "k", strings.Repeat("v", 1<<20)))
-	for range 30 {
-		require.Len(t, c.call(t, "GET", "k"), len("$1048576\r\n")+1<<20)
-	}
 }
 
 // TestClientListOutputMemory: omem shows such a client to an operator.

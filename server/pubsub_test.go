@@ -51,24 +51,6 @@ func TestSlowSubscriberIsDisconnected(t *testing.T) {
 	require.Equal(t, messageOf("m"), quick.reply(t))
 }
 
-// TestSubscriberLimitAtRunTime: a connection's class depends on its subscriptions.
-func TestSubscriberLimitAtRunTime(t *testing.T) {
-	t.Parallel()
-	srv, _, _ := serveWith(t, config.New(), "--client-output-buffer-limit", "normal 1kb 0 0 pubsub 0 0 0")
-	publisher, c := connect(t, srv), subscriber(t, srv)
-	body := strings.Repeat("m", 512<<10)
-	for range 16 { // more than socket buffers hold: the normal limit would apply
-		require.Equal(t, ":1", publisher.call(t, "PUBLISH", "a", body))
-	}
-	for range 16 {
-		require.Len(t, c.reply(t), len(messageOf(body)))
-	}
-	require.Equal(t, "+OK",
-		publisher.call(t, "CONFIG", "SET", "client-output-buffer-limit", "pubsub 1mb 0 0"))
-	eventually(t, func() bool { return srv.Engine().Sessions() == 1 },
-		func() { publisher.call(t, "PUBLISH", "a", body) }, "the new limit has no effect")
-}
-
 // TestSubscribersDisconnect disconnects in every abnormal way while messages are on
 // their way, and requires that nothing of the subscribers remains.
 func TestSubscribersDisconnect(t *testing.T) {

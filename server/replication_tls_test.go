@@ -37,35 +37,6 @@ func (n *node) listenTLS(t *testing.T) (port string) {
 	return ""
 }
 
-// TestTLSReplicationNeedsFiles: a server with tls-replication does not start without what it needs, even
-// if it has no tls-port.
-func TestTLSReplicationNeedsFiles(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	files := []string{"--tls-cert-file", c.cert, "--tls-key-file", c.key}
-	for _, row := range []struct {
-		args []string
-		want string
-	}{
-		{nil, "tls-replication needs tls-cert-file"},
-		{files[:2], "tls-replication needs tls-key-file"},
-		{files, "tls-replication needs tls-ca-cert-file or tls-ca-cert-dir"},
-		{
-			append(files, "--tls-auth-clients", "no"),
-			"tls-replication needs tls-ca-cert-file or tls-ca-cert-dir",
-		},
-		{
-			append(files, "--tls-ca-cert-file", c.caFile, "--tls-client-cert-file", c.caFile,
-				"--tls-client-key-file", c.key),
-			"tls-client-key-file " + c.key + ": not a private key of the certificate in " +
-				"tls-client-cert-file " + c.caFile + ": private key does not match public key",
-		},
-	} {
-		args := append([]string{"--bind", "127.0.0.1", "--tls-replication", "yes"}, row.args...)
-		require.EqualError(t, refused(t, args...), row.want)
-	}
-}
-
 // TestSilentHandshakeIsLeft: a master that accepts connections and says nothing is left after repl-timeout,
 // and at once when the server becomes a master.
 func TestSilentHandshakeIsLeft(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/zlimit/zlimit/race"
 	"github.com/zlimit/zlimit/server"
 )
@@ -74,13 +72,18 @@ func startGateway(t *testing.T, upstream *server.Server, directives ...string) *
 
 func upstreamURL(srv *server.Server) string { return "redis+single://" + srv.Addr().String() }
 
-// startGatewayTo runs a server with an upstream. The time for a reply is that of a COST of a million, which
-// is a million members of a sorted set.
+// startGatewayTo runs a server with an upstream.
 func startGatewayTo(t *testing.T, url string, directives ...string) *server.Server {
-	return start(t, append([]string{
+	return start(t, gatewayArgs(url, directives...)...)
+}
+
+// gatewayArgs are the directives of a gateway. The time for a reply is that of a COST of a million, which is
+// a million members of a sorted set.
+func gatewayArgs(url string, directives ...string) []string {
+	return append([]string{
 		"--bind", "127.0.0.1", "--upstream", url, "--upstream-timeout", "60000",
 		"--upstream-max-units", "1000000",
-	}, directives...)...)
+	}, directives...)
 }
 
 // TestLinearizableThroughGateways: two gateways, whose callers are those of one server.
@@ -97,30 +100,3 @@ const withoutLimit = "RL.CHECK: without a limit"
 
 // topTopic is the scenarios of what a server counts itself.
 const topTopic = "top"
-
-// TestChecksOfGateway: calls of RL.CHECK without a limit stand in a transaction beside others, and a gateway
-// refuses EXPLAIN.
-func TestChecksOfGateway(t *testing.T) {
-	const policies = "testdata/policies/edge.yaml"
-	p := newRun(t)
-	p.moveTo(0)
-	p.wire = connect(t, startGateway(t, p.srv, "--rl-policies", policies))
-	for _, call := range [][2]string{
-		{"MULTI", "OK"},
-		{"RL.CHECK edge free a", "QUEUED"},
-		{"RL.CHECK edge ip a", "QUEUED"},
-		{"RL.CHECK edge ip a b", "QUEUED"},
-		{"RL.CHECK other ip a", "QUEUED"},
-		{"SET k v", "QUEUED"},
-		{"EXEC", "[[1 -1 -1 0 0] [1 3 2 0 1000] ERR syntax error: RL.CHECK domain key value " +
-			"[key value ...] [COST n] [PEEK | EXPLAIN] [ID id] [1 -1 -1 0 0] OK]"},
-		{"MULTI", "OK"},
-		{"RL.CHECK edge free a", "QUEUED"},
-		{"EXEC", "[[1 -1 -1 0 0]]"},
-		{"RL.CHECK edge ip a EXPLAIN", "ERR EXPLAIN is not served here: the keys are upstream"},
-		{"RL.CHECK edge free a EXPLAIN", "[]"},
-		{"RL.CHECK edge ip a PEEK", "[1 3 2 0 1000]"},
-	} {
-		require.Equal(t, call[1], p.call(p.wire, call[0]), call[0])
-	}
-}

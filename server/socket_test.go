@@ -126,30 +126,6 @@ func TestUnixSocketOfDeadProcess(t *testing.T) {
 	requirePong(t, s.Addr())
 }
 
-func TestUnixSocketIsNotTaken(t *testing.T) {
-	t.Parallel()
-	used, file := socketPath(t), socketPath(t)
-	first := startServer(t, Options{Config: newConfig(t, "--port", "0", "--unixsocket", used)})
-	require.NoError(t, os.WriteFile(file, []byte("dear"), 0o600))
-	const failed = "cannot listen on unixsocket "
-	long := filepath.Join(t.TempDir(), strings.Repeat("long", 50))
-	none := "/no/such/directory/socket"
-	for path, want := range map[string]string{
-		used: "unixsocket " + used + " is in use: stop what listens there, or choose another",
-		file: failed + file + ": address already in use",
-		none: failed + none + ": ",
-		long: failed + long + ": ",
-	} {
-		_, err := Listen(Options{Config: newConfig(t, "--unixsocket", path), FreePort: true})
-		require.ErrorContains(t, err, want)
-		require.NotContains(t, err.Error(), "\n")
-	}
-	requirePong(t, first.Addr())
-	content, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, "dear", string(content), "a file is not removed")
-}
-
 func TestBindSeveralAddresses(t *testing.T) {
 	t.Parallel()
 	// 127.0.0.2 exists on Linux only; 192.0.2.1 (RFC 5737) nowhere.
@@ -171,43 +147,6 @@ func TestBindAllAddresses(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("0.0.0.0:%d", s.Port()), s.Addr().String())
 	for _, l := range s.listeners {
 		requirePong(t, l.Addr())
-	}
-}
-
-func TestBindRefused(t *testing.T) {
-	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer taken.Close()
-	port := taken.Addr().(*net.TCPAddr).Port
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--bind", "192.0.2.1", "--port", "1"}, "cannot listen on 192.0.2.1:1: "},
-		{
-			[]string{"--bind", "-192.0.2.1", "--port", "1"},
-			"nothing to listen on: none of the addresses of bind is there",
-		},
-		{
-			[]string{"--port", "0"},
-			"nothing to listen on: port and tls-port are 0, and none of port-file, ready-line and " +
-				"unixsocket is set",
-		},
-		{
-			[]string{"--bind", "127.0.0.1", "--port", fmt.Sprint(port)},
-			fmt.Sprintf("port %d is in use (127.0.0.1:%d): stop what listens there, or choose another "+
-				"with --port", port, port),
-		},
-		// An optional address exists and is in use.
-		{
-			[]string{"--bind", "-127.0.0.1", "--port", fmt.Sprint(port)},
-			fmt.Sprintf("port %d is in use", port),
-		},
-	} {
-		_, err := Listen(Options{Config: newConfig(t, c.args...)})
-		require.ErrorContains(t, err, c.want, c.args)
-		require.NotContains(t, err.Error(), "\n")
 	}
 }
 

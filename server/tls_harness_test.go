@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/testca"
 )
 
@@ -124,4 +125,12 @@ func (c *certificates) dialTLS(t *testing.T, addr string) *wire {
 	require.NoError(t, err)
 	t.Cleanup(func() { nc.Close() })
 	return newWire(nc)
+}
+
+// startRedisTLS starts redis-server with the directives, whose tls-port it replaces.
+func startRedisTLS(t *testing.T, args []string) (redis *oracle.Redis, addr string) {
+	t.Helper()
+	redis, err := oracle.Start(oracle.Options{RealTime: true, TLS: true, Args: args})
+	require.NoError(t, err)
+	return redis, redis.TLSAddr()
 }

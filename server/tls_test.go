@@ -42,37 +42,6 @@ func awaitFailedHandshakes(t *testing.T, srv *server.Server, want string) {
 	eventually(t, func() bool { return infoValue(t, srv, "tls_handshakes_failed") == want }, runtime.Gosched)
 }
 
-// TestTLSStartErrors: each is one line that names the directive and the file.
-func TestTLSStartErrors(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	none := filepath.Join(c.dir, "none")
-	_, rsaKey := c.rsa(t)
-	for _, row := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--tls-cert-file", ""}, "tls-port needs tls-cert-file"},
-		{[]string{"--tls-key-file", ""}, "tls-port needs tls-key-file"},
-		{
-			[]string{"--tls-ca-cert-file", ""},
-			"tls-auth-clients yes needs tls-ca-cert-file or tls-ca-cert-dir",
-		},
-		{[]string{"--tls-cert-file", none}, "tls-cert-file " + none + ": no such file or directory"},
-		{[]string{"--tls-key-file", c.dir}, "tls-key-file " + c.dir + ": is a directory"},
-		{
-			[]string{"--tls-key-file", rsaKey},
-			"tls-key-file " + rsaKey + ": not a private key of the certificate in tls-cert-file " + c.cert,
-		},
-		{[]string{"--tls-protocols", "TLSv9"}, "Invalid tls-protocols specified. Use a combination of "},
-		{[]string{"--tls-ciphers", "FOO"}, `tls-ciphers: crypto/tls has no "FOO"`},
-	} {
-		err := refused(t, c.directives(row.args...)...)
-		require.ErrorContains(t, err, row.want)
-		require.NotContains(t, err.Error(), "\n")
-	}
-}
-
 func TestTLSPortOnly(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)
@@ -92,112 +61,6 @@ func TestTLSPortOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, srv.Close())
 	require.NoError(t, <-served)
-}
-
-// TestTLSPortInUse names the right directive.
-func TestTLSPortInUse(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	host := ownHost(t)
-	l, err := net.Listen("tcp", host+":0")
-	require.NoError(t, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	cfg := config.New()
-	require.NoError(t, cfg.ParseArgs(c.directives("--bind", host, "--port", "0", "--tls-port", port), nil))
-	_, err = server.Listen(server.Options{Config: cfg})
-	require.EqualError(t, err, "port "+port+" is in use ("+l.Addr().String()+
-		"): stop what listens there, or choose another with --tls-port")
-}
-
-// TestTLSConfigSet applies directives at run time. A set that cannot be applied
-// changes nothing.
-func TestTLSConfigSet(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	srv := start(t, c.directives()...)
-	addr := srv.TLSAddr().String()
-	w := c.dialTLS(t, addr)
-	refused := func(name string) string {
-		return "-ERR CONFIG SET failed (possibly related to argument '" + name +
-			"') - Unable to update TLS configuration. Check server logs."
-	}
-	none := filepath.Join(c.dir, "none")
-	rsaCert, rsaKey := c.rsa(t)
-	for _, row := range []struct {
-		set    string
-		want   string
-		served bool // a client without a certificate, afterwards
-	}{
-		{"tls-cert-file " + none, refused("tls-cert-file"), false},
-		{"tls-cert-file " + rsaCert, refused("tls-cert-file"), false},
-		{"tls-cert-file " + rsaCert + " tls-key-file " + rsaKey, "+OK", false},
-		{"tls-ca-cert-file " + none, refused("tls-ca-cert-file"), false},
-		{"tls-protocols TLSv9", refused("tls-protocols"), false},
-		{"tls-ciphers FOO", refused("tls-ciphers"), false},
-		{"tls-ciphersuites FOO", refused("tls-ciphersuites"), false},
-		{"tls-auth-clients no tls-ciphers FOO", refused("tls-auth-clients"), false},
-		{"tls-auth-clients optional", "+OK", true},
-		{
-			"tls-auth-clients maybe", "-ERR CONFIG SET failed (possibly related to argument " +
-				"'tls-auth-clients') - argument(s) must be one of the following: no, yes, optional", true,
-		},
-		{"tls-auth-clients yes", "+OK", false},
-		{"tls-session-caching no tls-session-cache-timeout 0", "+OK", false},
-		{"tls-dh-params-file " + none, "+OK", false},
-	} {
-		before := w.call(t, strings.Fields("CONFIG GET tls-*")...)
-		require.Equal(t, row.want, w.call(t, strings.Fields("CONFIG SET "+row.set)...), row.set)
-		if row.want != "+OK" {
-			require.Equal(t, before, w.call(t, strings.Fields("CONFIG GET tls-*")...))
-		}
-		_, err := tryPing(addr, c.config(nil))
-		require.Equal(t, row.served, err == nil, row.set)
-		_, err = tryPing(addr, c.config(c.client))
-		require.NoError(t, err)
-	}
-}
-
-// TestTLSPortConfigSet opens, moves and closes the port. Connections stay.
-func TestTLSPortConfigSet(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	host := ownHost(t)
-	srv := start(t, "--bind", host)
-	set := func(args ...string) string {
-		plain, err := net.Dial("tcp", srv.Addr().String())
-		require.NoError(t, err)
-		defer plain.Close()
-		return newWire(plain).call(t, append([]string{"CONFIG", "SET"}, args...)...)
-	}
-	port := freePort(t, host)
-	require.Contains(t, set("tls-port", port), "Unable to update TLS configuration")
-	require.Nil(t, srv.TLSAddr())
-	// As in Redis, files are read once a port needs them.
-	require.Equal(t, "+OK", set("tls-cert-file", "none"))
-	require.Contains(t, set("tls-port", port, "tls-key-file", c.key), "Unable to update TLS configuration")
-	require.Equal(t, "+OK", set("tls-port", port, "tls-cert-file", c.cert, "tls-key-file", c.key,
-		"tls-ca-cert-file", c.caFile))
-	addr := net.JoinHostPort(host, port)
-	require.Equal(t, addr, srv.TLSAddr().String())
-	w := c.dialTLS(t, addr)
-	require.Equal(t, "+PONG", w.call(t, "PING"))
-
-	_, plainPort, err := net.SplitHostPort(srv.Addr().String())
-	require.NoError(t, err)
-	require.Equal(t, "-ERR CONFIG SET failed (possibly related to argument 'tls-port') - Unable to listen "+
-		"on this port. Check server logs.", set("tls-port", plainPort))
-	require.Equal(t, addr, srv.TLSAddr().String())
-
-	moved := freePort(t, host)
-	require.Equal(t, "+OK", set("tls-port", moved))
-	_, err = tryPing(net.JoinHostPort(host, moved), c.config(c.client))
-	require.NoError(t, err)
-	requireRefused(t, addr)
-	require.Equal(t, "+OK", set("tls-port", "0"))
-	require.Nil(t, srv.TLSAddr())
-	require.Equal(t, "+PONG", w.call(t, "PING"), "the connection stays")
 }
 
 // TestTLSReload replaces the files of the certificate while clients work.
@@ -396,19 +259,6 @@ func TestTLSOtherProtocol(t *testing.T) {
 	reply, err = io.ReadAll(secure)
 	require.NoError(t, err)
 	require.Empty(t, reply)
-}
-
-// TestTLSMaxClients: beyond maxclients the connection just ends, as in Redis.
-func TestTLSMaxClients(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	srv := start(t, c.directives("--maxclients", "1")...)
-	w := c.dialTLS(t, srv.TLSAddr().String())
-	require.Equal(t, "+PONG", w.call(t, "PING"))
-	_, err := tryPing(srv.TLSAddr().String(), c.config(c.client))
-	require.Error(t, err)
-	require.Equal(t, "1", infoValue(t, srv, "rejected_connections"))
-	require.Equal(t, "0", infoValue(t, srv, "tls_handshakes_failed"))
 }
 
 // TestTLSTransport sends and receives values and pipelines of many sizes, in pieces
