@@ -36,7 +36,7 @@ import (
 //	@batch B     the batch of commands of connection B has ended
 //	@memory B N  so, and its buffers take N bytes, @memory B N QUERY FREE: QUERY of them and FREE are qbuf's
 //	@output B N  N bytes more wait for connection B
-//	@lost B      the bytes of messages that connection B has lost
+//	@lost B      the bytes of messages that connection B has lost, which ends it
 //	@left        the ids of the clients that nobody has killed
 //	@logged      what the log got, @groups in how many groups
 //	@timeout B   what connection B waits for has not come in time
@@ -218,7 +218,12 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 		}),
 		"output": numbers(func(c *caseClient, n [3]int) { c.CountOutput(n[0]) }),
 		"lost": func(name string) ([]byte, error) {
-			_, lost := p.client(name).Deliver(nil)
+			c := p.client(name)
+			_, lost := c.Deliver(nil)
+			if lost > 0 && !c.Ready() {
+				return nil, errors.New("its connection is not told")
+			}
+			c.closed = lost > 0
 			return fmt.Appendf(nil, ":%d\r\n", lost), nil
 		},
 		"file": func(text string) ([]byte, error) {
@@ -517,6 +522,9 @@ func (c *caseClient) Rest() ([]byte, error) {
 // Unread includes the reply of a wait that has ended, and messages that have come since the last command.
 func (c *caseClient) Unread() []byte {
 	c.due()
+	if c.closed {
+		return nil
+	}
 	if b := c.Blocked(); b != nil && b.Over() {
 		reply := c.Resume()
 		c.out = resp.Append(c.out, &reply, c.Proto())

@@ -139,28 +139,6 @@ func TestInterpretersInInfo(t *testing.T) {
 	require.Less(t, infoNumber(t, s, "used_memory")-used, int64(100_000))
 }
 
-// memoryStatsFields are the fields of redis-server 7.0.15.
-const memoryStatsFields = "peak.allocated total.allocated startup.allocated replication.backlog " +
-	"clients.slaves clients.normal cluster.links aof.buffer lua.caches functions.caches db.3 " +
-	"overhead.total keys.count keys.bytes-per-key dataset.bytes dataset.percentage peak.percentage " +
-	"allocator.allocated allocator.active allocator.resident allocator-fragmentation.ratio " +
-	"allocator-fragmentation.bytes allocator-rss.ratio allocator-rss.bytes rss-overhead.ratio " +
-	"rss-overhead.bytes fragmentation fragmentation.bytes"
-
-func TestMemoryStatsFields(t *testing.T) {
-	_, _, s := newServer(t)
-	_, stats := memoryStats(t, s)
-	require.Zero(t, stats["keys.bytes-per-key"].Int())
-	do(s, "SELECT 3")
-	do(s, "SET k v")
-	names, stats := memoryStats(t, s)
-	require.Equal(t, memoryStatsFields, strings.Join(names, " "))
-	require.Positive(t, stats["keys.bytes-per-key"].Int())
-	do(s, "MULTI")
-	do(s, "MEMORY STATS")
-	require.Contains(t, do(s, "EXEC"), "keys.count 1")
-}
-
 // TestMemoryPurge: the collection is beside the session, except where a command cannot wait.
 func TestMemoryPurge(t *testing.T) {
 	var calls atomic.Int64
@@ -227,10 +205,4 @@ func TestMemoryPurgeOutlivesItsClient(t *testing.T) {
 	<-entered
 	release <- struct{}{}
 	require.Equal(t, "OK", <-done)
-}
-
-func TestMemoryReports(t *testing.T) {
-	_, _, s := newServer(t)
-	require.Contains(t, do(s, "MEMORY MALLOC-STATS"), "/memory/classes/total:bytes")
-	require.Contains(t, do(s, "MEMORY DOCTOR"), "too little to tell")
 }
