@@ -13,61 +13,6 @@ import (
 	"github.com/zlimit/zlimit/engine"
 )
 
-func TestBlockedSessionsAreServedInOrder(t *testing.T) {
-	e, _ := newEngine(t)
-	const n = 300
-	var waiting []*engine.Session
-	for range n {
-		s := newSession(t, e)
-		require.Equal(t, "(nothing)", do(s, "BLPOP a k b 0"))
-		require.NotNil(t, s.Blocked())
-		require.False(t, s.Ready())
-		waiting = append(waiting, s)
-	}
-	b := newSession(t, e)
-	require.Contains(t, do(b, "INFO clients"), fmt.Sprintf("blocked_clients:%d\r\n", n))
-	next := 0
-	for size := 1; next < n; size++ {
-		words := []string{"RPUSH", "k"}
-		for i := range min(size, n-next) {
-			words = append(words, fmt.Sprint(next+i))
-		}
-		do(b, strings.Join(words, " "))
-		for range len(words) - 2 {
-			require.True(t, waiting[next].Ready(), "%d is next", next)
-			require.Equal(t, fmt.Sprintf("[k %d]", next), show(waiting[next].Resume()))
-			require.Nil(t, waiting[next].Blocked())
-			next++
-		}
-		if next < n {
-			require.False(t, waiting[next].Ready())
-		}
-		require.Equal(t, "0", do(b, "EXISTS k"))
-	}
-	require.Contains(t, do(b, "INFO clients"), "blocked_clients:0\r\n")
-}
-
-// A wait ends once: later attempts to end it have no effect.
-func TestTimeoutAfterPush(t *testing.T) {
-	e, _ := newEngine(t)
-	s, b := newSession(t, e), newSession(t, e)
-	do(s, "BLPOP k 5")
-	blocked := s.Blocked()
-	require.EqualValues(t, 5000, blocked.TimeoutMs())
-	do(b, "RPUSH k x")
-	blocked.TimeOut()
-	require.Equal(t, "[k x]", show(s.Resume()))
-
-	do(s, "BLPOP k 0.0001")
-	require.EqualValues(t, 1, s.Blocked().TimeoutMs(), "no fraction is for ever")
-	blocked.TimeOut() // of a wait that is long over
-	require.False(t, s.Ready())
-	s.Blocked().TimeOut()
-	do(b, "RPUSH k y")
-	require.Equal(t, "(nil)", show(s.Resume()))
-	require.Equal(t, "1", do(b, "LLEN k"))
-}
-
 // Moves in a ring: each waits for the element that the one before moves. One push changes
 // keys of many shards at once, while others do the same elsewhere in the ring.
 func TestBlockingMovesMeet(t *testing.T) {

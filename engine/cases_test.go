@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -25,11 +27,16 @@ import (
 
 // TestCases runs testdata/cases, in the format of package scenario, against sessions of an engine. The
 // connection "remote" is from another machine, "owner" is the program's, "v1" to "v9" are from machines of
-// their own, and nothing ends "unending". Directives of the test's own:
+// their own, as are those whose names go on behind that, such as "v1x", and nothing ends "unending".
+// Directives of the test's own:
 //
 //	@tick N      N ticks of the engine
 //	@reclaim     what has expired is reclaimed
+//	@timers      the engine has timers, which end as the clock moves
 //	@batch B     the batch of commands of connection B has ended
+//	@memory B N  so, and its buffers take N bytes, @memory B N QUERY FREE: QUERY of them and FREE are qbuf's
+//	@output B N  N bytes more wait for connection B
+//	@lost B      the bytes of messages that connection B has lost, which ends it
 //	@left        the ids of the clients that nobody has killed
 //	@logged      what the log got, @groups in how many groups
 //	@timeout B   what connection B waits for has not come in time
@@ -44,6 +51,10 @@ import (
 //	@fault K F   operations of kind K fail on files whose names contain F, as on a full disk; none do if
 //	             nothing is said
 //	@files       the names of the disk's files
+//	@file F B    the file F in $DIR, a directory of the system's, has these bytes
+//	@text F      the bytes of that file
+//	@remove F    it is removed
+//	@modes       the names in $DIR with their modes
 //	@until TEXT  INFO persistence contains the text
 //	@durable B   what connection B has written is on disk
 //	@await B     so, in some seconds
@@ -59,8 +70,8 @@ func TestCases(t *testing.T) {
 	race.OneGoroutine(t)
 	files, err := scenario.Glob("testdata/cases/*.cases",
 		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups", "held", "most", "step", "disk",
-		"stop", "start", "open", "load", "put", "fault", "files", "until", "durable",
-		"await", "counted", "said", "run", "ran",
+		"stop", "start", "open", "load", "put", "fault", "files", "until", "durable", "file", "text",
+		"remove", "modes", "timers", "memory", "output", "lost", "await", "counted", "said", "run", "ran",
 		"ending", "prepare", "insist", "signal")
 	require.NoError(t, err)
 	for _, f := range files {
@@ -83,11 +94,38 @@ type casePlayer struct {
 	clients map[string]*caseClient
 	log     logBuffer
 	disk    *crashdisk.Disk // nil: none
-	owned   bool            // SHUTDOWN is possible
+	timers  []*timer
+	timed   bool // the engine has timers
+	owned   bool // SHUTDOWN is possible
 	said    []string
 	mu      sync.Mutex // protects said
 	ran     chan []byte
 	running bool
+}
+
+type timer struct {
+	atUs int64
+	fn   func() // nil: it is stopped
+}
+
+// after is engine.Options.After.
+func (p *casePlayer) after(ms int64, fn func()) (stop func()) {
+	one := &timer{p.hands.us.Load() + ms*1000, fn}
+	p.timers = append(p.timers, one)
+	return func() { one.fn = nil }
+}
+
+// runTimers runs the timers that are due.
+func (p *casePlayer) runTimers() {
+	all := p.timers
+	p.timers = nil
+	for _, one := range all {
+		if one.atUs > p.hands.us.Load() {
+			p.timers = append(p.timers, one)
+		} else if one.fn != nil {
+			one.fn()
+		}
+	}
 }
 
 func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
@@ -100,7 +138,7 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 	if uses("@disk", "@stop", "@fault") {
 		p.disk = crashdisk.New(1)
 	}
-	p.owned = uses("@said")
+	p.owned, p.timed = uses("@said"), uses("@timers")
 	require.NoError(t, p.restart(t, s.Directives))
 	t.Cleanup(func() {
 		if p.running {
@@ -118,6 +156,7 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 	p.Dial = func(name string) (scenario.Client, error) { return p.client(name), nil }
 	p.SetClock = func(nowMs int64) error {
 		p.hands.us.Store((nowMs - startNowMs) * 1000)
+		p.runTimers()
 		return nil
 	}
 	split := func(text string) []string {
@@ -138,6 +177,15 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 				return nil, nil
 			}
 			return fmt.Appendf(nil, "!%d\r\n%v\r\n", len(err.Error()), err), nil
+		}
+	}
+	numbers := func(do func(c *caseClient, n [3]int)) func(string) ([]byte, error) {
+		return func(text string) ([]byte, error) {
+			var n [3]int
+			name, list, _ := strings.Cut(text, " ")
+			_, err := fmt.Sscan(list+" 0 0", &n[0], &n[1], &n[2])
+			do(p.client(name), n)
+			return nil, err
 		}
 	}
 	shown := func(texts *[]string) func(string) ([]byte, error) {
@@ -163,7 +211,52 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 			p.hands.step.Store(us)
 			return nil, err
 		},
-		"disk": nothing(func() {}),
+		"disk":   nothing(func() {}),
+		"timers": nothing(func() {}),
+		"memory": numbers(func(c *caseClient, n [3]int) {
+			c.Publish(engine.Buffers{Memory: n[0], Query: n[1], QueryFree: n[2]})
+		}),
+		"output": numbers(func(c *caseClient, n [3]int) { c.CountOutput(n[0]) }),
+		"lost": func(name string) ([]byte, error) {
+			c := p.client(name)
+			_, lost := c.Deliver(nil)
+			if lost > 0 && !c.Ready() {
+				return nil, errors.New("its connection is not told")
+			}
+			c.closed = lost > 0
+			return fmt.Appendf(nil, ":%d\r\n", lost), nil
+		},
+		"file": func(text string) ([]byte, error) {
+			if p.Vars["DIR"] == "" {
+				p.Vars["DIR"] = t.TempDir()
+			}
+			words, err := scenario.Words(text)
+			if err != nil {
+				return nil, err
+			}
+			path := filepath.Join(p.Vars["DIR"], string(words[0]))
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+			return nil, errors.Join(err, os.WriteFile(path, words[1], 0o640))
+		},
+		"text": func(name string) ([]byte, error) {
+			text, err := os.ReadFile(filepath.Join(p.Vars["DIR"], name))
+			return fmt.Appendf(nil, "$%d\r\n%s\r\n", len(text), text), err
+		},
+		"remove": func(name string) ([]byte, error) {
+			return nil, os.RemoveAll(filepath.Join(p.Vars["DIR"], name))
+		},
+		"modes": func(string) ([]byte, error) {
+			entries, err := os.ReadDir(p.Vars["DIR"])
+			var lines []string
+			for _, entry := range entries {
+				info, infoErr := entry.Info()
+				if err = errors.Join(err, infoErr); infoErr == nil {
+					lines = append(lines, fmt.Sprint(info.Mode(), " ", entry.Name()))
+				}
+			}
+			reply, _ := shown(&lines)("")
+			return reply, err
+		},
 		"stop": fails(func() error {
 			for _, c := range p.clients {
 				c.Session.Close()
@@ -280,6 +373,7 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 			return fmt.Appendf(nil, ":%d\r\n", n), nil
 		},
 		"held": func(name string) ([]byte, error) {
+			p.runTimers()
 			c := p.clients[name]
 			if c == nil || c.Blocked() == nil || c.Blocked().Over() {
 				return nil, fmt.Errorf("%q is not held", name)
@@ -314,6 +408,9 @@ func (p *casePlayer) start(t *testing.T, directives []string) error {
 	}
 	if p.disk != nil {
 		o.Disk = p.disk.FS()
+	}
+	if p.timed {
+		o.After = p.after
 	}
 	if p.owned || p.disk != nil {
 		o.Shutdown = func() { p.say("shutdown") }
@@ -360,7 +457,7 @@ func (p *casePlayer) client(name string) *caseClient {
 
 func (p *casePlayer) newClient(name string) *caseClient {
 	c := newCaseClient(p.e, name)
-	c.waits = p.disk != nil
+	c.waits, c.due = p.disk != nil, p.runTimers
 	return c
 }
 
@@ -371,6 +468,7 @@ type caseClient struct {
 	in     bufio.Reader
 	waits  bool // for replies that come later
 	closed bool
+	due    func() // runs the timers that are due
 }
 
 func newCaseClient(e *engine.Engine, name string) *caseClient {
@@ -382,16 +480,18 @@ func newCaseClient(e *engine.Engine, name string) *caseClient {
 		peer = engine.Peer{Owner: true}
 	case name == "unending":
 		peer = engine.Peer{Addr: "192.0.2.9:1000"}
-	case visits && len(number) == 1 && number >= "1" && number <= "9":
-		peer.Addr, peer.Local = "192.0.2."+number+":1000", false
+	case visits && number != "" && number[0] >= '1' && number[0] <= '9':
+		peer.Network = "192.0.2." + number[:1]
+		peer.Addr, peer.Local = peer.Network+":1000", false
 		if number[0]%2 == 0 {
 			peer.LocalAddr = "127.0.0.1:6380"
 		}
 	}
-	return &caseClient{client: newClient(e, peer)}
+	return &caseClient{client: newClient(e, peer), due: func() {}}
 }
 
 func (c *caseClient) Send(args [][]byte) error {
+	c.due()
 	reply := c.Do(args)
 	c.out = resp.Append(c.out, &reply, c.Proto())
 	return nil
@@ -421,6 +521,10 @@ func (c *caseClient) Rest() ([]byte, error) {
 
 // Unread includes the reply of a wait that has ended, and messages that have come since the last command.
 func (c *caseClient) Unread() []byte {
+	c.due()
+	if c.closed {
+		return nil
+	}
 	if b := c.Blocked(); b != nil && b.Over() {
 		reply := c.Resume()
 		c.out = resp.Append(c.out, &reply, c.Proto())

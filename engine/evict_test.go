@@ -17,8 +17,6 @@ import (
 // are not yet counted.
 const slack = 40_000
 
-const oom = "OOM command not allowed when used memory > 'maxmemory'."
-
 // bound sets maxmemory to the memory in use plus some bytes.
 func bound(t *testing.T, e *engine.Engine, s *engine.Session, more int64) (limit int64) {
 	t.Helper()
@@ -90,27 +88,6 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// TestNothingToEvict checks that a command that needs memory is refused, and others are
-// not, when there is nothing to evict.
-func TestNothingToEvict(t *testing.T) {
-	race.OneGoroutine(t)
-	e, _, s := newServer(t, "--maxmemory-policy", "volatile-lru")
-	for i := range 1000 {
-		do(s, fmt.Sprintf("SET key:%d value", i))
-	}
-	bound(t, e, s, -slack)
-	require.Equal(t, oom, do(s, "SET new value"))
-	require.Equal(t, oom, do(s, "RL.ALLOW new 1 1s"))
-	require.Equal(t, "value", do(s, "GET key:1"))
-	require.Equal(t, "1", do(s, "EXPIRE key:1 100"))
-	require.Equal(t, oom, do(s, "SET new value"), "one key is not enough")
-	require.False(t, exists(s, "key:1"))
-	for i := range 900 {
-		do(s, fmt.Sprintf("EXPIRE key:%d 100", i))
-	}
-	require.Equal(t, "OK", do(s, "SET new value"))
-}
-
 // TestEvictionUnderConcurrency checks that sessions that write at once stay within the
 // limit, with policies and limits that change meanwhile.
 func TestEvictionUnderConcurrency(t *testing.T) {
@@ -171,42 +148,4 @@ func TestRoundsOfFillAndExpire(t *testing.T) {
 		require.InDelta(t, first, used, float64(first)/10, "round %d", round)
 		require.Equal(t, "0", do(s, "DBSIZE"))
 	}
-}
-
-// TestEvictedTerms: of a hold whose key is evicted, nothing is left to give back, and what its estimate did
-// not cover is counted anew. Without the hold its id is unknown, and the keys count its estimates.
-func TestEvictedTerms(t *testing.T) {
-	const (
-		reserve = "RL.MRESERVE 2 {u}a {u}b TERM 10 5s COST 4 TERM 10 1m COST 4 HOLD 30s ID x"
-		settle  = "RL.MSETTLE 2 {u}a {u}b x "
-		hold    = "{u}a:hold:x"
-	)
-	reserved := func(t *testing.T, evicted string) *engine.Session {
-		e, _, s := newServer(t, "--maxmemory-policy", "volatile-ttl")
-		require.Equal(t, "[1 4 10 6 0 5000]", do(s, reserve))
-		for _, key := range []string{"{u}a", "{u}b", hold} {
-			if key != evicted { // what never expires is not evicted
-				require.Equal(t, "1", do(s, "PERSIST "+key))
-			}
-		}
-		require.Equal(t, "OK", do(s, "CONFIG SET maxmemory 1"))
-		e.Tick()
-		require.Equal(t, "OK", do(s, "CONFIG SET maxmemory 0"))
-		require.Equal(t, "2", do(s, "DBSIZE"))
-		require.False(t, exists(s, evicted))
-		return s
-	}
-	for actual, want := range map[string]string{"1 1": "[[0 0] [1 0]]", "6 6": "[[2 2] [6 2]]"} {
-		t.Run("the first key, actual "+actual, func(t *testing.T) {
-			s := reserved(t, "{u}a")
-			require.Equal(t, want, do(s, settle+actual))
-			require.Equal(t, want, do(s, settle+actual), "repeated")
-			require.Equal(t, actual == "6 6", exists(s, "{u}a"))
-		})
-	}
-	t.Run("the hold", func(t *testing.T) {
-		s := reserved(t, hold)
-		require.Equal(t, "0", do(s, settle+"1 1"))
-		require.Equal(t, "[1 10 6 0 60000]", do(s, "RL.ALLOW {u}b 10 1m PEEK"))
-	})
 }

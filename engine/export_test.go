@@ -66,9 +66,6 @@ func (e *Engine) WithShards(fn func()) {
 	fn()
 }
 
-// LoginNetworks returns the number of networks whose failed logins are remembered.
-func (e *Engine) LoginNetworks() int { return e.accounts.Logins.Len() }
-
 // CountedKeys returns how many keys a prefix of rl-max-keys-per-prefix counts and how many there are, while
 // no command runs, and whether the keys of every shard are counted.
 func (e *Engine) CountedKeys(prefix string) (counted, found int64, all bool) {
@@ -85,9 +82,6 @@ func (e *Engine) CountedKeys(prefix string) (counted, found int64, all bool) {
 
 // ClientLimit is clientLimit.
 func ClientLimit(directive, maxmemory int64) int64 { return clientLimit(directive, maxmemory) }
-
-// ClientBytes returns what the sessions take that stay.
-func (e *Engine) ClientBytes() int64 { return e.sessions.bytes() - e.sessions.leaving.Load() }
 
 // HoldShard calls fn while one shard is locked.
 func (e *Engine) HoldShard(shard int, fn func()) {

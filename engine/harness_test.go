@@ -55,9 +55,7 @@ func newEngineBy(t testing.TB, h *hands, o engine.Options, directives ...string)
 		Wall:      func() int64 { return startNowMs*1000 + h.us.Load() },
 	})
 	e := engine.New(o)
-	if o.Config.String("rl-policies") != "" {
-		require.NoError(t, e.LoadFiles())
-	}
+	require.NoError(t, e.LoadFiles())
 	return e
 }
 

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,43 +25,6 @@ func keysUnder(t *testing.T, e *engine.Engine, prefix string) int {
 	}
 	require.Fail(t, "no such prefix", prefix)
 	return 0
-}
-
-// TestPrefixRefusesNewKeys tests every command that creates a limiter's key. Under a full prefix it is
-// refused if it would create one, and changes nothing. Otherwise it answers as without a limit.
-func TestPrefixRefusesNewKeys(t *testing.T) {
-	for _, creates := range []string{
-		"RL.ALLOW KEY 2 1m", "RL.ALLOW KEY 2 1m COST 2", "RL.ALLOW KEY 2 1m ATMOST COST 9",
-		"RL.ALLOW KEY 2 1m FULL", "RL.ALLOW KEY 2 1m 9 1h", "RL.ALLOW KEY 2 1m ALGO FIXED",
-		"RL.ALLOW KEY 2 1m ALGO GCRA 2",
-		"RL.ALLOW KEY 2 1m ALGO BUCKETS 3", "RL.ALLOW KEY 2 1m ALGO COUNTER", "RL.MALLOW 1 KEY 2 1m",
-		"RL.MALLOW 3 a 2 1m KEY 2 1m b 2 1m", "CL.THROTTLE KEY 1 1 60", "RL.ACQUIRE KEY 2 LEASE 1m ID i",
-		"RL.RESERVE KEY 2 1m 1 HOLD 1m ID i",
-	} {
-		t.Run(creates, func(t *testing.T) {
-			without, _ := newEngine(t)
-			e, _ := newEngine(t, "--rl-max-keys-per-prefix", "t:", "2")
-			free, s := newSession(t, without), newSession(t, e)
-			call := func(key string) string { return strings.ReplaceAll(creates, "KEY", key) }
-
-			do(s, "SET t:plain v")
-			do(s, "SET t:plain2 v")
-			require.Equal(t, prefixFull(2), do(s, call("t:new")))
-			require.Equal(t, "2", do(s, "DBSIZE"), "nothing else was created either")
-			require.Equal(t, 2, keysUnder(t, e, "t:"))
-			require.Equal(t, do(free, call("u:new")), do(s, call("u:new")), "another prefix")
-
-			do(s, "DEL t:plain t:plain2")
-			do(free, "DEL a b")
-			do(s, "DEL a b")
-			require.Equal(t, do(free, call("t:new")), do(s, call("t:new")))
-			do(s, "SET t:last v")
-			do(free, "DEL a b")
-			do(s, "DEL a b")
-			require.Equal(t, do(free, call("t:new")), do(s, call("t:new")), "a key that exists is decided")
-			require.Equal(t, prefixFull(2), do(s, call("t:other")))
-		})
-	}
 }
 
 // TestPrefixLimitOfManyKeys sets a limit while there are many keys, and counts them in the steps of Tick.

@@ -239,30 +239,3 @@ func TestSubscriptionsEndWithTheSession(t *testing.T) {
 	require.Equal(t, none, counts())
 	require.Contains(t, do(asker, "INFO clients"), "pubsub_clients:0\r\n")
 }
-
-// TestMailboxIsBounded checks that a session that does not drain its mailbox is closed at
-// the limit and delays no publisher.
-func TestMailboxIsBounded(t *testing.T) {
-	e, _ := newEngine(t, "--client-output-buffer-limit", "pubsub 1000 0 0")
-	slow, quick, publisher := newSession(t, e), newSession(t, e), newSession(t, e)
-	do(slow, "SUBSCRIBE a")
-	do(quick, "SUBSCRIBE a")
-	for range 100 {
-		require.Equal(t, "2", do(publisher, "PUBLISH a "+strings.Repeat("x", 50)))
-		_, lost := quick.Deliver(nil)
-		require.Zero(t, lost)
-	}
-	mail, lost := slow.Deliver(nil)
-	require.Empty(t, mail)
-	require.GreaterOrEqual(t, lost, 1000)
-	require.Less(t, lost, 1100)
-	require.True(t, slow.Ready(), "its connection must notice")
-}
-
-func TestDeliverWithoutSubscription(t *testing.T) {
-	_, _, s := newServer(t)
-	require.False(t, s.Ready())
-	b, lost := s.Deliver([]byte("kept"))
-	require.Equal(t, "kept", string(b))
-	require.Zero(t, lost)
-}

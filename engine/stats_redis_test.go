@@ -31,8 +31,6 @@ var (
 
 func lines(info string) []string { return strings.Split(info, "\r\n") }
 
-func lastEqual(line string) int { return strings.LastIndexByte(line, '=') }
-
 // masked returns what INFO counts, sorted, without times.
 func masked(info string) string {
 	var out []string

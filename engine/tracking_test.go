@@ -71,27 +71,6 @@ func TestTrackingTableIsBounded(t *testing.T) {
 	}
 }
 
-// TestReclaimInvalidates checks that a key that no command reads is invalidated when it
-// expires.
-func TestReclaimInvalidates(t *testing.T) {
-	e, hands, s := newServer(t)
-	a, b := newCacher(t, e, resp.RESP3), newCacher(t, e, resp.RESP3)
-	a.ask("CLIENT TRACKING ON NOLOOP")
-	b.ask("CLIENT TRACKING ON BCAST NOLOOP PREFIX l")
-	for _, key := range []string{"k", "l1", "l2"} {
-		s.Do(args("SET " + key + " v PX 10"))
-		a.ask("GET " + key)
-	}
-	b.takeHeard()
-	hands.pass(11)
-	e.Reclaim()
-	require.ElementsMatch(t, []string{"invalidate [k]", "invalidate [l1]", "invalidate [l2]"}, a.takeHeard())
-	told := strings.Join(b.takeHeard(), " ")
-	require.Contains(t, told, "l1")
-	require.Contains(t, told, "l2")
-	require.NotContains(t, told, "k")
-}
-
 // heardEarly is a journal that checks whether an invalidation was sent before its effects
 // were appended.
 type heardEarly struct {
@@ -162,35 +141,6 @@ func TestTrackingWaitsForNoPublisher(t *testing.T) {
 	e.Reclaim()
 	require.Equal(t, []string{"invalidate [b]", "invalidate [a]"}, listener.takeHeard())
 	publisher.LetGo()
-}
-
-// TestTrackingObeysTheOutputLimit checks that a client that does not read its
-// invalidations is closed by the limit of its class.
-func TestTrackingObeysTheOutputLimit(t *testing.T) {
-	e, _, s := newServer(t, "--client-output-buffer-limit", "normal 100 0 0 pubsub 300 0 0")
-	for _, c := range []struct {
-		subscribe bool
-		limit     int
-	}{{false, 100}, {true, 300}} {
-		a := newCacher(t, e, resp.RESP3)
-		a.ask("CLIENT TRACKING ON BCAST")
-		if c.subscribe {
-			a.Do(args("SUBSCRIBE c"))
-			a.Deliver(nil)
-		}
-		const each = len(">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n")
-		for range c.limit/each - 1 {
-			s.Do(args("SET k v"))
-		}
-		b, lost := a.Deliver(nil)
-		require.Zero(t, lost)
-		require.Len(t, b, each*(c.limit/each-1))
-		for range c.limit/each + 1 {
-			s.Do(args("SET k v"))
-		}
-		_, lost = a.Deliver(nil)
-		require.GreaterOrEqual(t, lost, c.limit)
-	}
 }
 
 // TestTrackingOffCostsNothing checks that a client that does not track allocates nothing,
