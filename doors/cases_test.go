@@ -10,8 +10,8 @@ import (
 	"github.com/zlimit/zlimit/scenario"
 )
 
-// TestCases runs testdata/*.cases, in the format of package scenario, on engines with the policies of files. On
-// connection A the program that runs the engine sends commands. Others are clients of a door: c without
+// TestCases runs testdata/*.cases, in the format of package scenario, on engines with the policies of files.
+// On connection A the program that runs the engine sends commands. Others are clients of a door: c without
 // credentials, others with a certificate of their name. Their commands are decide, with what request parses,
 // and allow, with what ofKey does. Refusals begin with "!" and their reason.
 //

@@ -172,7 +172,8 @@ func TestRecord(t *testing.T) {
 // TestPlay runs a file on a function.
 func TestPlay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.cases")
-	require.NoError(t, os.WriteFile(path, []byte("== a\nGET k\n= GET k\n@w x\n= x\n== b\nFAIL\n= !FAIL\n"), 0o600))
+	text := "== a\nGET k\n= GET k\n@w x\n= x\n== b\nFAIL\n= !FAIL\n"
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	client := AnsweringText(func(args [][]byte) string {
 		if string(args[0]) == "FAIL" {
 			return "!FAIL"

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Play runs each section of the files that match a pattern as a test, by the runner that is made for it. words
-// are the directives of the test's own.
+// Play runs each section of the files that match a pattern as a test, by the runner that is made for it.
+// words are the directives of the test's own.
 func Play(t *testing.T, pattern string, runner func(t *testing.T, s Section) *Runner, words ...string) {
 	t.Helper()
 	files, err := Glob(pattern, words...)

@@ -15,7 +15,7 @@ import (
 var byProxy = []string{"X-Original-Method: GET", "X-Original-URI: /a?b=c", "X-Real-IP: 192.0.2.1"}
 
 // TestCases runs testdata/*.cases, in the format of package scenario, on the server of newBench. Commands are
-// requests, whose headers are words, and of which a second passes. The reply is the status and what the client
+// requests, whose headers are words, a second after one another. The reply is the status and what the client
 // was asked, or the body; a line of the log is behind "logged".
 //
 //	GET TARGET HEADER ...               a request of a proxy
