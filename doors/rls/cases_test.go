@@ -21,13 +21,14 @@ var (
 		"WINDOW_UPDATE", "CONTINUATION",
 	}
 	flagNames = map[string]byte{
-		"": 0, "END_STREAM": flagEndStream, "ACK": flagAck, "END_HEADERS": flagEndHeaders, "PADDED": flagPadded,
-		"PRIORITY": flagPriority,
+		"": 0, "END_STREAM": flagEndStream, "ACK": flagAck, "END_HEADERS": flagEndHeaders,
+		"PADDED": flagPadded, "PRIORITY": flagPriority,
 	}
 	codeNames = map[errorCode]string{
 		codeNo: "NO_ERROR", codeProtocol: "PROTOCOL_ERROR", codeFlowControl: "FLOW_CONTROL_ERROR",
-		codeStreamClosed: "STREAM_CLOSED", codeFrameSize: "FRAME_SIZE_ERROR", codeRefusedStream: "REFUSED_STREAM",
-		codeCompression: "COMPRESSION_ERROR", codeEnhanceYourCalm: "ENHANCE_YOUR_CALM",
+		codeStreamClosed: "STREAM_CLOSED", codeFrameSize: "FRAME_SIZE_ERROR",
+		codeRefusedStream: "REFUSED_STREAM", codeCompression: "COMPRESSION_ERROR",
+		codeEnhanceYourCalm: "ENHANCE_YOUR_CALM",
 	}
 )
 
