@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -164,81 +163,11 @@ func decide(c doors.Client, text string) string {
 	return show(&out)
 }
 
-func TestDecide(t *testing.T) {
-	w := newWorld(t)
-	c := w.login(doors.Credentials{})
-	for _, step := range [][2]string{
-		{"each ip=a", "ok 0 [ok 3/minuteper-ip 2 in 59]"},
-		{"each ip=a ip=a#2", "OVER 1 [ok 3/minuteper-ip 0 in 59] [OVER 3/minuteper-ip 0 in 59 retry 59000]"},
-		{"each ip=a+0", "OVER 0 [OVER 3/minuteper-ip 0 in 59 retry 59000]"},
-		{"each ip=b+0 ip=c+18446744073709551615", "OVER 1 [ok 3/minuteper-ip 3 in 59] " +
-			"[OVER 3/minuteper-ip 0 in 59 retry -1]"},
-		{"each none=a free=a", "ok -1 [ok 0] [ok 4294967295]"},
-		{"each shadow=a quota=a", "ok 0 [ok 0/second 0 in 1 retry -1] [ok 0/second 0 retry -1 quota]"},
-		{"each two=a", "ok 0 [ok 2/ 1 in 10]"},
-		{"each two=a two=a", "OVER 1 [ok 2/ 0 in 10] [OVER 2/ 0 in 10 retry 10000]"},
-		{"each job=a", "ok 0 [ok 9/ 8 in 1]"},
-		{"each job=a", "ok 0 [ok 9/ 7 in 1]"}, // without an id no slot is taken
-		{"other ip=a", "ok -1 [ok 0]"},
-		{"all ip=a user=b", "ok 1 [ok 3/minute 2 in 59] [ok 2/hour 1 in 3599]"},
-		{"all ip=a user=b", "ok 1 [ok 3/minute 1 in 59] [ok 2/hour 0 in 3599]"},
-		// The other descriptor of a denied request counts nothing.
-		{"all ip=a user=b", "OVER 1 [ok 3/minute 1 in 59] [OVER 2/hour 0 in 3599 retry 3599000]"},
-		{"all ip=a", "ok 0 [ok 3/minute 0 in 59]"},
-		{"all shadow=x user=c", "ok 0 [ok 0/second 0 in 1 retry -1] [ok 2/hour 1 in 3599]"},
-		{"all user=c+0 ip=d", "ok 0 [ok 2/hour 1 in 3599] [ok 3/minute 2 in 59]"},
-		{"all user=c+0", "ok 0 [ok 2/hour 1 in 3599]"},
-	} {
-		require.Equal(t, step[1], decide(c, step[0]), step[0])
-	}
-	require.Equal(t, "$1\r\n1\r\n", w.do("GET {all}_user_c_hour"))
-	n := w.engine.Policies().Find("each.ip").Counts().Tally()
-	require.Equal(t, [4]int64{2, 2, 0, 3}, [4]int64{n.Allowed, n.Denied, n.Shadow, n.Units})
-}
-
-// TestUnlimited has what is counted of unlimited limits: by RL.CHECK and by a door the same.
-func TestUnlimited(t *testing.T) {
-	w := newWorld(t)
-	c := w.login(doors.Credentials{})
-	tally := func() [2]int64 {
-		counts := w.engine.Policies().Find("each.free").Counts().Tally()
-		return [2]int64{counts.Allowed, counts.Units}
-	}
-	w.do("RL.CHECK each free a COST 7")
-	require.Equal(t, [2]int64{1, 7}, tally())
-	w.do("RL.CHECK each free a COST 7 PEEK")
-	w.do("RL.CHECK each free a COST 0")
-	decide(c, "each free=a+0")
-	require.Equal(t, [2]int64{1, 7}, tally(), "nothing was taken")
-	decide(c, "each free=a+3")
-	require.Equal(t, [2]int64{2, 10}, tally())
-	decide(c, "each free=a+18446744073709551615")
-	decide(c, "each free=a+18446744073709551615")
-	require.Equal(t, [2]int64{4, math.MaxInt64}, tally())
-}
-
-func TestRefusals(t *testing.T) {
-	w := newWorld(t, "--rl-policy-unknown-domain", "refuse")
-	c := w.login(doors.Credentials{})
-	for _, step := range [][2]string{
-		{"other ip=a", "! 3 no file of rl-policies has this domain"},
-		{"each", "! 0 rate limit descriptor list must not be empty"},
-		{"each" + strings.Repeat(" ip=a", 129), "! 0 the descriptors of one request are too many, or empty"},
-		{"all" + strings.Repeat(" ip=a", 2), "! 0 two descriptors, counted all or none, have one key"},
-	} {
-		require.Equal(t, step[1], decide(c, step[0]), step[0])
-	}
+// TestNoDomain has a request that no text of a case can be.
+func TestNoDomain(t *testing.T) {
 	var out doors.Response
-	require.EqualError(t, c.Decide(&doors.Request{}, &out), "rate limit domain must not be empty")
-}
-
-func TestOnFailure(t *testing.T) {
-	w := newWorld(t)
-	c := w.login(doors.Credentials{})
-	require.Equal(t, "+OK\r\n", w.do("CONFIG SET maxmemory 1"))
-	require.Equal(t, "ok 0 [ok 7/second 7]", decide(c, "each open=a"))
-	require.Equal(t, "OVER 0 [OVER 7/second 0]", decide(c, "each shut=a"))
-	require.Contains(t, decide(c, "each ip=a"), "! 4 OOM ")
+	err := newWorld(t).login(doors.Credentials{}).Decide(&doors.Request{}, &out)
+	require.EqualError(t, err, "rate limit domain must not be empty")
 }
 
 func TestLogin(t *testing.T) {
@@ -286,26 +215,6 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestKilled has a client whose session CLIENT KILL has ended: it logs in again, if it still can.
-func TestKilled(t *testing.T) {
-	w := newWorld(t)
-	require.Equal(t, "+OK\r\n", w.do("ACL SETUSER envoy on nopass ~* +rl.check"))
-	c := w.login(doors.Credentials{CommonName: "envoy", Addr: "1"})
-	require.Contains(t, decide(c, "each ip=a"), "ok 0 [ok 3/minuteper-ip 2 ")
-	w.do("CLIENT KILL USER envoy")
-	require.Contains(t, decide(c, "each ip=a"), "ok 0 [ok 3/minuteper-ip 1 ")
-	w.do("ACL DELUSER envoy")
-	// It is the default user from now on, as who has no user's certificate.
-	require.Contains(t, decide(c, "each ip=a"), "ok 0 [ok 3/minuteper-ip 0 ")
-	w.do("CONFIG SET requirepass secret")
-	w.do("CLIENT KILL USER default")
-	require.Equal(t, "! 1 NOAUTH wrong user or password", decide(c, "each ip=a"))
-	require.Equal(t, "! 1 wrong user or password", decide(c, "each ip=a"))
-	w.do("ACL SETUSER default nopass")
-	require.Contains(t, decide(c, "each ip=b"), "ok 0")
-}
-
-// TestAllocations of a decision about two descriptors.
 // TestKilledWhilePaused: a session may end while CLIENT PAUSE postpones its call, which another one then
 // makes.
 func TestKilledWhilePaused(t *testing.T) {
@@ -344,6 +253,7 @@ func TestGoneWhilePaused(t *testing.T) {
 	require.Contains(t, decide(c, "each ip=a"), "ok 0 [ok 3/minuteper-ip 2 ")
 }
 
+// TestAllocations of a decision about two descriptors.
 func TestAllocations(t *testing.T) {
 	w := newWorld(t)
 	c := w.login(doors.Credentials{})

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/zlimit/zlimit/commands/rl"
 	"github.com/zlimit/zlimit/policy"
 	"github.com/zlimit/zlimit/race"
+	"github.com/zlimit/zlimit/scenario"
 )
 
 func read(files ...string) (*policy.Set, error) {
@@ -28,9 +30,10 @@ func mustRead(t *testing.T, files ...string) *policy.Set {
 }
 
 // call returns what RL.CHECK with these arguments becomes.
-func call(set *policy.Set, args string) string {
-	words := set.Rewrite(new(policy.Matcher), split("RL.CHECK "+args))
-	return strings.Replace(joined(words), "RL.CHECK 0 ERROR", "!", 1)
+func call(set *policy.Set, args string) string { return rewritten(set, split("RL.CHECK "+args)) }
+
+func rewritten(set *policy.Set, words [][]byte) string {
+	return strings.Replace(joined(set.Rewrite(new(policy.Matcher), words)), "RL.CHECK 0 ERROR", "!", 1)
 }
 
 func split(line string) (words [][]byte) {
@@ -40,111 +43,21 @@ func split(line string) (words [][]byte) {
 	return words
 }
 
-const edge = `
-domain: edge
-descriptors:
-  - key: ip
-    rate_limit: {unit: minute, requests_per_unit: 3}
-    descriptors:
-      - key: path
-        value: /login
-        rate_limit: {unit: Day, requests_per_unit: 10}
-  - key: user
-    value: bot*
-    shadow_mode: true
-    rate_limit: {unit: second, requests_per_unit: 1}
-  - key: user
-    value: b*
-    share_threshold: true
-    rate_limit: {unit: second, requests_per_unit: 2}
-  - key: user
-    value: bob
-    rate_limit: {unlimited: true}
-  - key: tenant
-    limits: [{limit: 5, window: 10s}, {limit: 100, window: 1h}]
-    cost: 2
-    concurrency: {max: 4, lease: 30s}
-  - key: month
-    algorithm: fixed
-    limits: [{limit: 5, window: 1mo@Europe/Berlin}]
-  - key: only
-    descriptors:
-      - key: below
-        algorithm: log
-        rate_limit: {unit: hour, requests_per_unit: 7}
-`
+// edge returns the file of testdata that most tests call.
+func edge(t testing.TB) string {
+	t.Helper()
+	file, err := os.ReadFile("testdata/edge.yaml")
+	require.NoError(t, err)
+	return string(file)
+}
 
-const syntaxError = "! syntax error: RL.CHECK domain key value [key value ...] [COST n] " +
-	"[PEEK | EXPLAIN] [ID id]"
-
+// TestCalls runs testdata/*.cases: what RL.CHECK becomes, or its error behind "!".
 func TestCalls(t *testing.T) {
-	set := mustRead(t, edge)
-	for _, c := range [][2]string{
-		{"edge ip 1.2.3.4", "1 edge_ip_1.2.3.4_minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE"},
-		{
-			"edge ip x COST 4 PEEK",
-			"1 edge_ip_x_minute TERM 3 60s ALGO FIXED COST 4 POLICY edge.ip CHARGE PEEK",
-		},
-		{"edge ip x path /login", "1 edge_ip_x_path_/login_day TERM 10 86400s ALGO FIXED COST 1 " +
-			"POLICY edge.ip.path_/login CHARGE"},
-		{"edge ip x path /", "0 COST 1 POLICY "},
-		{"edge ip x path /login more 1", "0 COST 1 POLICY "},
-		{
-			"edge ip a_b{c}%",
-			"1 edge_ip_a%5Fb%7Bc%7D%25_minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE",
-		},
-		{"edge ip ~", "1 edge_ip__minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE"},
-		// Of the wildcards that fit, the first in the file.
-		{
-			"edge user bot7",
-			"1 edge_user_bot7_second TERM 1 1s ALGO FIXED COST 1 POLICY edge.user_bot* CHARGE SHADOW",
-		},
-		{"edge user bo", "1 edge_user_b*_second TERM 2 1s ALGO FIXED COST 1 POLICY edge.user_b* CHARGE"},
-		{"edge user bob", "0 COST 1 POLICY edge.user_bob"},
-		{"edge user bob COST 7", "0 COST 7 POLICY edge.user_bob"},
-		{"edge user bob COST 7 PEEK", "0 COST 0 POLICY edge.user_bob"},
-		{"edge user carl", "0 COST 1 POLICY "},
-		{"edge tenant a ID 7", "2 edge_tenant_a {edge_tenant_a}:slots TERM 5 10s 100 1h ALGO LOG COST 2 " +
-			"POLICY edge.tenant TERM SLOTS 4 LEASE 30s ID 7"},
-		{"edge tenant a", "! the policy edge.tenant has slots: ID is missing"},
-		{"edge month a", "1 edge_month_a TERM 5 1mo@Europe/Berlin ALGO FIXED COST 1 POLICY edge.month"},
-		{"edge only a", "0 COST 1 POLICY "},
-		{
-			"edge only a below b",
-			"1 edge_only_a_below_b_hour TERM 7 3600s ALGO LOG COST 1 POLICY edge.only.below",
-		},
-		{"other ip x", "0 COST 1 POLICY "},
-		{"edge COST 5", "0 COST 1 POLICY "}, // the first key is no option
-		{"edge ip x id 5", "0 COST 1 POLICY "},
-		{"edge ip", syntaxError},
-		{"edge ip x more", syntaxError},
-		{"edge ip x COST", syntaxError},
-		{"edge ip x COST -1", "! COST must be an integer from 0 on"},
-		{"edge ip x COST 1.5", "! COST must be an integer from 0 on"},
-		{
-			"edge tenant x COST 9223372036854775807 ID 1",
-			"2 edge_tenant_x {edge_tenant_x}:slots TERM 5 10s 100 1h " +
-				"ALGO LOG COST 9223372036854775807 POLICY edge.tenant TERM SLOTS 4 LEASE 30s ID 1",
-		},
-		{
-			"edge ip x EXPLAIN ID 7",
-			"1 edge_ip_x_minute TERM 3 60s ALGO FIXED COST 1 POLICY edge.ip CHARGE EXPLAIN",
-		},
-		{
-			"edge tenant a EXPLAIN",
-			"1 edge_tenant_a TERM 5 10s 100 1h ALGO LOG COST 2 POLICY edge.tenant EXPLAIN",
-		},
-		{"edge user bob EXPLAIN", "0 EXPLAIN"},
-		{"edge ip x PEEK EXPLAIN", syntaxError},
-		{"edge ip x EXPLAIN EXPLAIN 1", syntaxError},
-		{"edge" + strings.Repeat(" k v", 33), "! at most 32 keys can be given"},
-	} {
-		want := c[1]
-		if !strings.HasPrefix(want, "!") {
-			want = "RL.CHECK " + want
-		}
-		require.Equal(t, want, call(set, c[0]), c[0])
-	}
+	set := mustRead(t, edge(t))
+	scenario.Play(t, "testdata/*.cases", func(*testing.T, scenario.Section) *scenario.Runner {
+		c := scenario.AnsweringText(func(args [][]byte) string { return rewritten(set, args) })
+		return &scenario.Runner{Dial: func(string) (scenario.Client, error) { return c, nil }}
+	})
 	require.Equal(t, "! no policies are loaded: see the directive rl-policies", call(nil, "edge ip x"))
 	set.RefusesUnknown = true
 	require.Equal(t, `! no file of rl-policies has this domain: "other"`, call(set, "other ip x"))
@@ -202,7 +115,7 @@ descriptors:
 }
 
 func TestResolveRefuses(t *testing.T) {
-	set := mustRead(t, edge)
+	set := mustRead(t, edge(t))
 	resolve := func(ds ...policy.Descriptor) error {
 		_, _, err := set.Resolve(new(policy.Matcher), []byte("edge"), ds)
 		return err
@@ -273,111 +186,18 @@ func TestCountsOutliveReload(t *testing.T) {
 	require.Nil(t, registry.Find([]byte("d.b")))
 }
 
-// TestErrors has what files are refused for, with the line.
+// TestErrors has what files are refused for, with the line: see testdata/errors.txt.
 func TestErrors(t *testing.T) {
-	descriptor := func(rest string) string { return "domain: d\ndescriptors:\n- key: a\n" + rest }
-	for _, c := range []struct{ file, want string }{
-		{"", "a.yaml: config file cannot have empty domain"},
-		{"# nothing\n", "a.yaml: config file cannot have empty domain"},
-		{"domain: ''\n", "a.yaml:1: config file cannot have empty domain"},
-		{"- a\n", "a.yaml:1: error loading config file: a domain is expected, not a list"},
-		{"domain: [\n", "a.yaml:1: error loading config file: did not find expected node content"},
-		{"domain: d\nfoo: 1\n", "a.yaml:2: config error, unknown key 'foo'"},
-		{"domain: d\n1: 1\n", "a.yaml:2: config error, key is not of type string: 1"},
-		{
-			"domain: d\ndescriptors: [x]\n",
-			"a.yaml:2: config error, yaml file contains list of type other than map: x",
-		},
-		{
-			"domain: d\ndescriptors: 1.5\n",
-			"a.yaml:2: error checking config: 1.5 is not a string, an integer of 64 bits, true or false",
-		},
-		{"domain: d\ndescriptors: x\n", `a.yaml:2: error loading config file: a list is expected, not "x"`},
-		{"domain: d\ncount: some\n", "a.yaml:1: count is each or all, not 'some'"},
-		{"domain: d\n---\ndomain: d\n", "a.yaml:3: duplicate domain 'd' in config file"},
-		{"domain: d\ndescriptors:\n- value: x\n", "a.yaml:3: descriptor has empty key"},
-		{descriptor("  limit: 5\n"), "a.yaml:4: config error, unknown key 'limit' in a descriptor"},
-		{descriptor("- key: a\n"), "a.yaml:4: duplicate descriptor composite key 'd.a'"},
-		{
-			descriptor("  rate_limit: {unit: decade, requests_per_unit: 1}"),
-			"a.yaml:4: invalid rate limit unit 'decade'",
-		},
-		{descriptor("  rate_limit: {unit: unknown}"), "a.yaml:4: invalid rate limit unit 'unknown'"},
-		{
-			descriptor("  rate_limit: {unit: day, unlimited: true}"),
-			"a.yaml:4: should not specify rate limit unit when unlimited",
-		},
-		{
-			descriptor("  rate_limit: {unit: day, requests_per_unit: -1}"),
-			`a.yaml:4: error loading config file: ` +
-				`a number from 0 to 4294967295 is expected, not "-1"`,
-		},
-		{
-			descriptor("  rate_limit: {unit: day, requests_per_unit: 4294967296}"),
-			`a.yaml:4: error loading config file: ` +
-				`a number from 0 to 4294967295 is expected, not "4294967296"`,
-		},
-		{
-			descriptor("  rate_limit: {unit: day, requests_per_unit: '5'}"),
-			`a.yaml:4: error loading config file: ` +
-				`a number from 0 to 4294967295 is expected, not "5"`,
-		},
-		{
-			descriptor("  rate_limit: {unit: day, replaces: [{name: ''}]}"),
-			"a.yaml:4: should not have an empty replaces entry",
-		},
-		{
-			descriptor("  rate_limit: {unit: day, name: x, replaces: [{name: x}]}"),
-			"a.yaml:4: replaces should not contain name of same descriptor",
-		},
-		{
-			descriptor("  share_threshold: true\n"),
-			"a.yaml:3: share_threshold can only be used with wildcard values " +
-				"(ending with '*'), but found key 'a'",
-		},
-		{
-			descriptor("  shadow_mode: 'true'\n"),
-			`a.yaml:4: error loading config file: true or false is expected, not "true"`,
-		},
-		{
-			descriptor("  limits: [{limit: 1, window: 1m}]\n  rate_limit: {unlimited: true}\n"),
-			"a.yaml:3: a descriptor has rate_limit or limits, not both",
-		},
-		{descriptor("  limits: [{limit: 1, window: 1x}]\n"), "a.yaml:3: window must be "},
-		{descriptor("  limits: [{limit: 1}]\n"), "a.yaml:3: window must be "},
-		{descriptor("  limits: [{limit: 1, window: 1d@Mars/Base}]\n  algorithm: fixed\n"), "a.yaml:3: "},
-		{
-			descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: guess\n"),
-			`a.yaml:3: ALGO 'GUESS' is not `,
-		},
-		{descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: log PEEK\n"), "a.yaml:3: "},
-		{descriptor("  limits: [{limit: 1, window: 1m}]\n  algorithm: log TERM\n"), "a.yaml:3: "},
-		{
-			descriptor("  concurrency: {max: 1, lease: 1s}\n"),
-			"a.yaml:3: concurrency needs rate_limit or limits beside it",
-		},
-		{
-			descriptor("  limits: [{limit: 1, window: 1m}]\n  concurrency: {lease: 1s}\n"),
-			"a.yaml:5: concurrency needs max, at least 1, and lease",
-		},
-		{descriptor("  limits: [{limit: 1, window: 1m}]\n  concurrency: {max: 1}\n"), "a.yaml:3: "},
-		{
-			descriptor("  rate_limit: {unlimited: true}\n  concurrency: {max: 1, lease: 1s}\n"),
-			"a.yaml:3: concurrency needs a limit beside it, not unlimited",
-		},
-		{
-			descriptor("  on_failure: retry\n  rate_limit: {unlimited: true}\n"),
-			"a.yaml:3: on_failure is error, allow or deny, not 'retry'",
-		},
-		{"a: &a [*a]\n", "a.yaml:1: "},
-		{deep(40), "a.yaml:"},
-	} {
-		_, err := read(c.file)
+	text, err := os.ReadFile("testdata/errors.txt")
+	require.NoError(t, err)
+	for _, c := range append(strings.Split(string(text), "\n== ")[1:], "a.yaml:\n"+deep(40)) {
+		want, file, _ := strings.Cut(c, "\n")
+		_, err := read(file)
 		var failed *policy.ReadError
-		require.ErrorAs(t, err, &failed, c.file)
-		require.True(t, strings.HasPrefix(err.Error(), c.want), "%s:\n%s", c.file, err)
+		require.ErrorAs(t, err, &failed, file)
+		require.True(t, strings.HasPrefix(err.Error(), want), "%s:\n%s", file, err)
 	}
-	_, err := read("domain: d\n", "domain: d\n")
+	_, err = read("domain: d\n", "domain: d\n")
 	require.EqualError(t, err, "b.yaml:1: duplicate domain 'd' in config file")
 }
 
@@ -499,7 +319,7 @@ func BenchmarkRewrite(b *testing.B) {
 
 // FuzzRead reads any file: it fails with a ReadError, or every policy can be called.
 func FuzzRead(f *testing.F) {
-	f.Add(edge)
+	f.Add(edge(f))
 	f.Add("domain: d\ndescriptors: &a\n- key: k\n  descriptors: *a\n")
 	f.Add("a: &a {<<: *a}\n")
 	f.Add("? {a: b}\n: c\n")

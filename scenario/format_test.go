@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -166,4 +167,35 @@ func TestRecord(t *testing.T) {
 	unchanged, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, string(got), string(unchanged))
+}
+
+// TestPlay runs a file on a function.
+func TestPlay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.cases")
+	text := "== a\nGET k\n= GET k\n@w x\n= x\n== b\nFAIL\n= !FAIL\n"
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	client := AnsweringText(func(args [][]byte) string {
+		if string(args[0]) == "FAIL" {
+			return "!FAIL"
+		}
+		return string(bytes.Join(args, []byte(" ")))
+	})
+	var played []string
+	Play(t, path, func(_ *testing.T, s Section) *Runner {
+		played = append(played, s.Title)
+		return &Runner{
+			Dial: func(string) (Client, error) { return client, nil },
+			Own: map[string]func(string) ([]byte, error){
+				"w": func(text string) ([]byte, error) { return []byte("+" + text + "\r\n"), nil },
+			},
+		}
+	}, "w")
+	require.Equal(t, []string{"a", "b"}, played)
+	f, err := Read("== b\nFAIL\n")
+	require.NoError(t, err)
+	r := Runner{Dial: func(string) (Client, error) { return client, nil }}
+	require.Len(t, r.Run(f.Sections[0]).Faults(), 1, "an error that nobody expects")
+	require.Error(t, client.SendRaw(nil))
+	_, err = client.Rest()
+	require.Error(t, err)
 }

@@ -75,11 +75,12 @@ type peer struct {
 	enc    *hpack.Encoder
 	dec    *hpack.Decoder
 	fields map[string]string
+	newest uint32 // stream of a case
 }
 
 // rawPeer starts a server for a connection, on which nothing was sent.
 func rawPeer(t testing.TB, opts Options) *peer {
-	p := &peer{t: t, clock: newClock(), logins: &logins{}, done: make(chan error, 1)}
+	p := &peer{t: t, clock: newClock(), logins: &logins{}, done: make(chan error, 1), newest: 1}
 	if opts.Login == nil {
 		opts.Login = p.logins.login(allow)
 	}

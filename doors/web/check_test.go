@@ -14,39 +14,8 @@ import (
 
 const oneDescriptor = `{"domain":"d","descriptors":[{"entries":[{"key":"k","value":"v"}]}]}`
 
-func TestBodies(t *testing.T) {
+func TestLongBodies(t *testing.T) {
 	b := newBench(t)
-	for body, want := range map[string]string{
-		oneDescriptor: "d; k=v",
-		` {"descriptors": [{"entries": [{"key":"a","value":""},{"key":"b","value":"\u00e9"}], "hits": 0},
-		   {"limit":{"requests_per_unit":7,"unit":"week"},"hits":3}], "hits": 2,
-		   "domain":"é"}` + "\n": "é; a= b=é hits 0; " +
-			"hits 3 limit 7 week; hits 2",
-		`{}`: "",
-	} {
-		w, answer := b.check(body)
-		require.Equal(t, 200, w.Code, answer)
-		require.Equal(t, want, b.last())
-		require.JSONEq(t, `{"code":"OK","statuses":[]}`, answer)
-	}
-	for body, want := range map[string]string{
-		"":                            "the body is one JSON object",
-		"{":                           "the body is one JSON object",
-		"[]":                          "cannot unmarshal array",
-		oneDescriptor + "{}":          "the body is one JSON object",
-		oneDescriptor + "]":           "the body is one JSON object",
-		`{"domain":"` + "\xff" + `"}`: "in UTF-8",
-		`{"domian":"d"}`:              "unknown field",
-		`{"hits":-1}`:                 "cannot unmarshal",
-		`{"hits":4294967296}`:         "cannot unmarshal",
-		`{"descriptors":[{"limit":{"unit":"second "}}]}`: "the unit of a limit",
-		`{"descriptors":[{"limit":{}}]}`:                 "the unit of a limit",
-	} {
-		w, answer := b.check(body)
-		require.Equal(t, 400, w.Code, body)
-		require.Contains(t, answer, want, body)
-		require.Empty(t, b.last(), body)
-	}
 	long := `{"domain":"` + strings.Repeat("x", 64<<10-13) + `"}`
 	require.Len(t, long, 64<<10)
 	w, _ := b.check(long)
@@ -54,43 +23,6 @@ func TestBodies(t *testing.T) {
 	w, _ = b.check(long + " ")
 	require.Equal(t, 413, w.Code)
 	require.Equal(t, "close", w.Header().Get("Connection"))
-}
-
-func TestBodiesOfKeys(t *testing.T) {
-	b := newBench(t)
-	for body, want := range map[string]string{
-		`{"key":"user:42","limits":[{"limit":100,"window":"1m"}]}`: `key user:42 100/1m "" cost 1`,
-		`{"cost":0,"algorithm":"GCRA 5","limits":[{"window":"1s","limit":7},{"limit":9,"window":"60000"}],` +
-			`"key":""}`: `key  7/1s 9/60000 "GCRA 5" cost 0`,
-		`{"key":"\u00e9","cost":-1}`:                                 `key é "" cost -1`,
-		`{"key":"a","domain":null,"limits":null,"cost":null}`:        `key a "" cost 1`,
-		`{"key":"a","limits":[{"limit":-1,"window":"\u0031m"}]}`:     `key a -1/1m "" cost 1`,
-		`{"key":"a","limits":[{"limit":900719925474,"window":"x"}]}`: `key a 900719925474/x "" cost 1`,
-	} {
-		w, answer := b.check(body)
-		require.Equal(t, 200, w.Code, answer)
-		require.Equal(t, want, b.last())
-	}
-	for body, want := range map[string]string{
-		`{"key":"a","hits":1}`:                           "or key, limits",
-		`{"key":"a","descriptors":[]}`:                   "or key, limits",
-		`{"domain":"d","key":"a"}`:                       "or key, limits",
-		`{"limits":[{"limit":1,"window":"1s"}]}`:         "or key, limits",
-		`{"cost":1}`:                                     "or key, limits",
-		`{"domain":"d","algorithm":"LOG"}`:               "or key, limits",
-		`{"key":"a","limits":[{"window":"1s"}]}`:         "a limit and a window",
-		`{"key":"a","limits":[{"limit":1}]}`:             "a limit and a window",
-		`{"key":"a","limits":[null]}`:                    "a limit and a window",
-		`{"key":"a","limits":[{"limit":1.5}]}`:           "cannot unmarshal",
-		`{"key":"a","cost":9223372036854775808}`:         "cannot unmarshal",
-		`{"key":"a","limits":[{"limit":1,"window":60}]}`: "cannot unmarshal",
-		`{"key":"a","peek":true}`:                        "unknown field",
-	} {
-		w, answer := b.check(body)
-		require.Equal(t, 400, w.Code, body)
-		require.Contains(t, answer, want, body)
-		require.Empty(t, b.last(), body)
-	}
 }
 
 func TestDecisionsOfKeysAreShown(t *testing.T) {
@@ -132,35 +64,8 @@ func TestDecisionsOfKeysAreShown(t *testing.T) {
 	require.JSONEq(t, `{"error":"why"}`, body)
 }
 
-// TestContentTypeWithParameter: a parameter changes nothing.
-func TestContentTypeWithParameter(t *testing.T) {
+func TestChunkedBodyAndLoading(t *testing.T) {
 	b := newBench(t)
-	w, _ := b.do(request("POST", "/v1/check", oneDescriptor, "Content-Type: application/json; charset=utf-8"))
-	require.Equal(t, 200, w.Code)
-	require.Equal(t, []string{"d; k=v"}, b.asked)
-}
-
-func TestRequestsThatAreNot(t *testing.T) {
-	b := newBench(t)
-	for _, c := range []struct {
-		r    *http.Request
-		want int
-	}{
-		{request("GET", "/v1/check", ""), 405},
-		{request("POST", "/v1/auth?domain=edge", ""), 405},
-		{request("GET", "/v1/auth?domain=edge", "x"), 400},
-		{request("GET", "/", ""), 404},
-		{request("POST", "/v1/check/", "{}"), 404},
-		{request("POST", "/v1/check", oneDescriptor), 415},
-		{request("POST", "/v1/check", oneDescriptor, "Content-Type: text/plain"), 415},
-		{request("POST", "/v1/check", oneDescriptor, "Content-Type: application/json; ="), 415},
-		{request("POST", "/v1/check", oneDescriptor, "Content-Type: application/json",
-			"Authorization: Basic a",
-			"Authorization: Basic b"), 400},
-	} {
-		w, _ := b.do(c.r)
-		require.Equal(t, c.want, w.Code, c.r.URL)
-	}
 	chunked := request("POST", "/v1/check", oneDescriptor, "Content-Type: application/json")
 	chunked.TransferEncoding, chunked.ContentLength = []string{"chunked"}, -1
 	w, _ := b.do(chunked)
