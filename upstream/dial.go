@@ -114,6 +114,6 @@ func (u *Upstream) tlsConfig(addr string) *tls.Config {
 func noMaintNotifications() *maintnotifications.Config {
 	return &maintnotifications.Config{
 		Mode:         maintnotifications.ModeDisabled,
-		EndpointType: maintnotifications.EndpointTypeNone, // otherwise each client resolves the host's name once more
+		EndpointType: maintnotifications.EndpointTypeNone, // otherwise each client looks up the host's name
 	}
 }
