@@ -111,15 +111,6 @@ func TestCloseAtEveryByte(t *testing.T) {
 // sendLater is send for a goroutine that may block.
 func (r *rig) sendLater(text string) { _, _ = r.conn.Write([]byte(text)) }
 
-func TestCloseBeforeTheFirstTick(t *testing.T) {
-	withRig(t, func(t *testing.T, r *rig) {
-		synctest.Wait()
-		r.Close()
-		r.later(second)
-		require.Zero(t, r.dials)
-	})
-}
-
 // TestEndBeforePSYNC: while a link introduces itself, its follower becomes a master, with a history of its
 // own. The link then sends no PSYNC.
 func TestEndBeforePSYNC(t *testing.T) {
@@ -201,12 +192,8 @@ func TestCloseWhileLoading(t *testing.T) {
 func TestNewlinesWhileLoading(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		r.keeper.whole = func([]byte) error { return nil }
-		slow := &slowKeeper{r.keeper, &r.now}
 		r.Close()
-		r.Link = NewLink(LinkOptions{
-			Addr: "master:6379", Dial: r.dial, Follower: slow, NowUs: r.now.now,
-			Settings: settings, Log: discard,
-		})
+		r.link(&slowKeeper{r.keeper, &r.now})
 		r.later(second)
 		require.True(t, r.Up())
 		asked := r.questions()
