@@ -15,23 +15,9 @@ import (
 	"github.com/zlimit/zlimit/scenario"
 )
 
-// A sceneClient runs the lines of a scene.
-type sceneClient struct {
-	scenario.Client // nil: no line has bytes
-	do              func(words []string) (reply any, err error)
-	reply           string
-}
-
-func (c *sceneClient) Reply() ([]byte, error) {
-	return fmt.Appendf(nil, "$%d\r\n%s\r\n", len(c.reply), c.reply), nil
-}
-
-func (c *sceneClient) Unread() []byte { return nil }
-func (c *sceneClient) Close() error   { return nil }
-
-// Send runs what a line has up to each semicolon, alone or at the end of a word. What answers something is
+// answer runs what a line has up to each semicolon, alone or at the end of a word. What answers something is
 // the reply.
-func (c *sceneClient) Send(args [][]byte) error {
+func answer(do func(words []string) (reply any, err error), args [][]byte) string {
 	var replies, words []string
 	for i, arg := range args {
 		word, ends := strings.CutSuffix(string(arg), ";")
@@ -41,17 +27,16 @@ func (c *sceneClient) Send(args [][]byte) error {
 		if !ends && i < len(args)-1 {
 			continue
 		}
-		reply, err := c.do(words)
+		reply, err := do(words)
 		if err != nil {
-			return err
+			return "!" + err.Error()
 		}
 		if reply != nil {
 			replies = append(replies, cmp.Or(fmt.Sprint(reply), "nothing"))
 		}
 		words = nil
 	}
-	c.reply = strings.Join(replies, ", ")
-	return nil
+	return strings.Join(replies, ", ")
 }
 
 // runScenes runs the sections of files: in makes the world of one, and plays it there by what a line does.
@@ -65,9 +50,8 @@ func runScenes(t *testing.T, path string,
 		for _, section := range f.Sections {
 			t.Run(section.Title, func(t *testing.T) {
 				in(t, func(do func([]string) (any, error)) {
-					r := scenario.Runner{Dial: func(string) (scenario.Client, error) {
-						return &sceneClient{do: do}, nil
-					}}
+					c := scenario.AnsweringText(func(args [][]byte) string { return answer(do, args) })
+					r := scenario.Runner{Dial: func(string) (scenario.Client, error) { return c, nil }}
 					for _, fault := range r.Run(section).Faults() {
 						t.Error(fault)
 					}
