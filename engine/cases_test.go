@@ -217,7 +217,7 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 		"memory": numbers(func(c *caseClient, n [3]int) {
 			c.Publish(engine.Buffers{Memory: n[0], Query: n[1], QueryFree: n[2]})
 		}),
-		"output": numbers(func(c *caseClient, n [3]int) { c.CountOutput(n[0]) }),
+		"output":  numbers(func(c *caseClient, n [3]int) { c.CountOutput(n[0]) }),
 		"hold":    numbers(func(c *caseClient, _ [3]int) { c.Hold() }),
 		"release": numbers(func(c *caseClient, _ [3]int) { c.LetGo() }),
 		"lost": func(name string) ([]byte, error) {

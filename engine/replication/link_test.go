@@ -146,7 +146,8 @@ func withRig(t *testing.T, f func(t *testing.T, r *rig), scripts ...script) {
 	})
 }
 
-func fullAt(offset int) string { return fmt.Sprintf("+FULLRESYNC %s %d\r\n", idA, offset) }
+// fullAt100 begins a copy at offset 100.
+const fullAt100 = "+FULLRESYNC " + idA + " 100\r\n"
 
 // The mark may arrive in any number of pieces, and the stream may follow at once.
 func TestMarkInPieces(t *testing.T) {
@@ -159,7 +160,7 @@ func TestMarkInPieces(t *testing.T) {
 			r.send(sent[cut:])
 			require.Equal(t, keys, r.keeper.get(), "cut at %d", cut)
 			require.EqualValues(t, 100+len(ping), r.Status().Offset)
-		}, handshake(fullAt(100)))
+		}, handshake(fullAt100))
 	}
 	withRig(t, func(t *testing.T, r *rig) {
 		r.later(0)
@@ -167,12 +168,12 @@ func TestMarkInPieces(t *testing.T) {
 			r.send(sent[i : i+1])
 		}
 		require.Equal(t, keys, r.keeper.get())
-	}, handshake(fullAt(100)))
+	}, handshake(fullAt100))
 }
 
 func TestLargeCopy(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		r.later(0)
 		require.True(t, pattern(5*maxLine) == r.keeper.get())
-	}, handshake(fullAt(100)+marked(pattern(5*maxLine))))
+	}, handshake(fullAt100+marked(pattern(5*maxLine))))
 }

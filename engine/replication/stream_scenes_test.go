@@ -57,8 +57,8 @@ func (s *scene) ofStream(words []string, number func(i int) int64) (reply any, e
 	case "status":
 		now := s.stream.Status()
 		reply = fmt.Sprintf("%s %d, after %s to %d, active %d, db %d, %d from %d, size %d", s.nameOf(now.ID),
-			now.Offset, s.nameOf(now.Previous), now.PreviousEnd, truth(now.Active), now.DB, now.Held, now.First,
-			now.Size)
+			now.Offset, s.nameOf(now.Previous), now.PreviousEnd, truth(now.Active), now.DB, now.Held,
+			now.First, now.Size)
 	default:
 		err = errors.New("no word of a master's")
 	}
