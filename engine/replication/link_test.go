@@ -3,7 +3,6 @@ package replication
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
