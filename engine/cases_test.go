@@ -37,6 +37,7 @@ import (
 //	@memory B N  so, and its buffers take N bytes, @memory B N QUERY FREE: QUERY of them and FREE are qbuf's
 //	@output B N  N bytes more wait for connection B
 //	@lost B      the bytes of messages that connection B has lost, which ends it
+//	@hold B      connection B has published in a script that goes on, up to @release B
 //	@left        the ids of the clients that nobody has killed
 //	@logged      what the log got, @groups in how many groups
 //	@timeout B   what connection B waits for has not come in time
@@ -72,7 +73,7 @@ func TestCases(t *testing.T) {
 		"tick", "reclaim", "timeout", "left", "batch", "logged", "groups", "held", "most", "step", "disk",
 		"stop", "start", "open", "load", "put", "fault", "files", "until", "durable", "file", "text",
 		"remove", "modes", "timers", "memory", "output", "lost", "await", "counted", "said", "run", "ran",
-		"ending", "prepare", "insist", "signal")
+		"ending", "prepare", "insist", "signal", "hold", "release")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
@@ -183,7 +184,7 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 		return func(text string) ([]byte, error) {
 			var n [3]int
 			name, list, _ := strings.Cut(text, " ")
-			_, err := fmt.Sscan(list+" 0 0", &n[0], &n[1], &n[2])
+			_, err := fmt.Sscan(list+" 0 0 0", &n[0], &n[1], &n[2])
 			do(p.client(name), n)
 			return nil, err
 		}
@@ -216,7 +217,9 @@ func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
 		"memory": numbers(func(c *caseClient, n [3]int) {
 			c.Publish(engine.Buffers{Memory: n[0], Query: n[1], QueryFree: n[2]})
 		}),
-		"output": numbers(func(c *caseClient, n [3]int) { c.CountOutput(n[0]) }),
+		"output":  numbers(func(c *caseClient, n [3]int) { c.CountOutput(n[0]) }),
+		"hold":    numbers(func(c *caseClient, _ [3]int) { c.Hold() }),
+		"release": numbers(func(c *caseClient, _ [3]int) { c.LetGo() }),
 		"lost": func(name string) ([]byte, error) {
 			c := p.client(name)
 			_, lost := c.Deliver(nil)

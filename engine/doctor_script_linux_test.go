@@ -23,9 +23,9 @@ func BenchmarkDoctorOfScripts(b *testing.B) {
 		name, source, args string
 		own                bool // a session for each call
 	}{
-		{"sorted set", rightScript, "now 60000 100 now", false},
-		{"count", countScript, "60000", false},
-		{"sorted set, Limiter.Do", rightScript, "now 60000 100 now", true},
+		{"sorted set", scriptOf("right"), "now 60000 100 now", false},
+		{"count", scriptOf("count"), "60000", false},
+		{"sorted set, Limiter.Do", scriptOf("right"), "now 60000 100 now", true},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			runtime.LockOSThread()

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/zlimit/zlimit/engine/pubsub"
 	"github.com/zlimit/zlimit/resp"
 	"github.com/zlimit/zlimit/store"
 	"github.com/zlimit/zlimit/store/effects"
@@ -17,14 +16,6 @@ func (e *Engine) Record(j Journal) { e.recording.setJournal(j) }
 
 // Wanted is the kinds of changes that e records.
 func (e *Engine) Wanted() effects.Flags { return e.recording.wanted() }
-
-// HoldPubSub acquires the lock of pub/sub, as a script does that runs on after it has
-// published. It returns a function that releases it.
-func (e *Engine) HoldPubSub() (release func()) {
-	var holder pubsub.Subscriber
-	e.broker.Acquire(&holder)
-	return func() { e.broker.Release(&holder) }
-}
 
 // Replay runs a command of a log, in a database, at an instant before every
 // deadline: while a log is read nothing expires.

@@ -2,31 +2,142 @@ package engine_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/scenario"
 )
 
-// The documents' limiters, as the commands that their clients send. Each runs
+// The documents' limiters, as the commands that their clients send, in testdata/limiters.cases. Each runs
 // twice: with the clock held, where the decisions are those that redis-server
 // gave the same clients at the same instants (compat/ records them), and with
 // the clock moved to every instant, where keys expire on the way and a model
 // with maps (flows_model_test.go) says what must come out.
 
-// A flow is one limiter.
+// A flow is one limiter of testdata/limiters.cases.
 type flow struct {
 	name     string
-	instants []int64 // milliseconds from startNowMs, in the order of the hits
-	// redis is what redis-server let through, by compat's runner: + allowed,
-	// - denied, ! failed; digits repeat what is behind them.
-	redis string
-	keys  []string // that the flow uses, for the comparison of what they hold
-	hit   func(c *flowClient, nowMs int64) rune
+	instants []int64 // milliseconds from startNowMs, in the order of the hits; none: it is for RL.DOCTOR only
+	redis    string  // what redis-server let through: + allowed, - denied, ! failed
+	keys     []string
+	examined bool     // RL.DOCTOR has
+	problems []string // these
+	steps    []flowStep
+}
+
+// A flowStep is a command of a hit, or, if it has a pattern, what ends the hit.
+type flowStep struct {
+	words [][]byte
+	re    *regexp.Regexp
+	then  bool // that matches
+	ends  rune
+}
+
+// limiters reads testdata/limiters.cases, and the scripts there by their names.
+var limiters = sync.OnceValues(func() (flows []flow, scripts map[string]string) {
+	f, err := scenario.ReadFile("testdata/limiters.cases", "script", "then", "else", "instants", "decides",
+		"keys", "doctor")
+	if err != nil {
+		panic(err)
+	}
+	scripts = map[string]string{}
+	for _, section := range f.Sections {
+		one := flow{name: section.Title, keys: []string{"limiter"}}
+		for _, step := range section.Steps {
+			if step.Action == scenario.Command {
+				one.steps = append(one.steps, flowStep{words: step.Args})
+				continue
+			}
+			words, _ := scenario.Words(step.Text) // none behind @doctor
+			switch word := string(step.Args[0]); word {
+			case "script":
+				scripts[string(words[0])] = string(words[1])
+			case "then", "else":
+				one.steps = append(one.steps, flowStep{
+					words[2:], regexp.MustCompile(string(words[1])), word == "then", rune(words[0][0]),
+				})
+			case "instants":
+				one.instants = instantsOf(strings.Fields(step.Text))
+			case "decides":
+				one.redis = spellOut(step.Text)
+			case "keys":
+				one.keys = strings.Fields(step.Text)
+			case "doctor":
+				one.examined = true
+				if step.Text != "" {
+					one.problems = append(one.problems, step.Text)
+				}
+			}
+		}
+		flows = append(flows, one)
+	}
+	return flows, scripts
+})
+
+// documentFlows returns the limiters whose decisions redis-server has recorded.
+func documentFlows() []flow {
+	flows, _ := limiters()
+	return slices.DeleteFunc(slices.Clone(flows), func(f flow) bool { return len(f.instants) == 0 })
+}
+
+func scriptOf(name string) string {
+	_, scripts := limiters()
+	return scripts[name]
+}
+
+// instantsOf returns numbers, and those from A on as far as B for A..B/STEP.
+func instantsOf(words []string) (out []int64) {
+	for _, word := range words {
+		var first, last, step int64
+		if n, _ := fmt.Sscanf(word, "%d..%d/%d", &first, &last, &step); n < 3 {
+			last, step = first, 1
+		}
+		for at := first; at != last+step; at += step {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+var placeholder = regexp.MustCompile(`\{(ms|s|slice|n)([+-]\d+)?\}`)
+
+// in returns the words of a step for a hit.
+func (s *flowStep) in(nowMs int64, serial int) (out []string) {
+	values := map[string]int64{"ms": nowMs, "s": nowMs / 1000, "slice": nowMs / 5000, "n": int64(serial)}
+	for _, word := range s.words {
+		out = append(out, placeholder.ReplaceAllStringFunc(string(word), func(text string) string {
+			m := placeholder.FindStringSubmatch(text)
+			more, _ := strconv.ParseInt(m[2], 10, 64) // 0 without one
+			return ms(values[m[1]] + more)
+		}))
+	}
+	return out
+}
+
+// hit sends what one request sends, and returns what becomes of it.
+func (f *flow) hit(c *flowClient, nowMs int64) rune {
+	c.serial++
+	reply := ""
+	for _, step := range f.steps {
+		words := step.in(nowMs, c.serial)
+		switch {
+		case step.re == nil:
+			reply = c.run(words)
+		case step.re.MatchString(reply) == step.then:
+			if len(words) > 0 {
+				c.run(words)
+			}
+			return step.ends
+		}
+	}
+	return '+'
 }
 
 // A flowClient is what a client library is to a flow.
@@ -35,23 +146,15 @@ type flowClient struct {
 	serial int
 }
 
-const flowKey = "limiter"
-
-func decision(allowed bool) rune {
-	if allowed {
-		return '+'
+// run is do for the words of a step, in which scripts have names.
+func (c *flowClient) run(words []string) string {
+	switch words[0] {
+	case "EVALSHA":
+		return c.script(scriptOf(words[1]), words[3:]...)
+	case "EVAL":
+		words[1] = scriptOf(words[1])
 	}
-	return '-'
-}
-
-// integer is do for a command that answers an integer.
-func (c *flowClient) integer(words ...string) int64 {
-	reply := c.do(words...)
-	n, err := strconv.ParseInt(reply, 10, 64)
-	if err != nil {
-		panic(fmt.Sprintf("%q answered %q", words, reply))
-	}
-	return n
+	return c.do(words...)
 }
 
 // script runs a script as client libraries do: by its digest, and by its text
@@ -66,187 +169,6 @@ func (c *flowClient) script(source string, args ...string) string {
 }
 
 func ms(n int64) string { return strconv.FormatInt(n, 10) }
-
-// wholeSeconds reaches a limit of 100 by stepping back: forwards, whole seconds
-// give a window of w seconds w members at most.
-func wholeSeconds(window int64) []int64 {
-	var out []int64
-	for i := range int64(105) {
-		out = append(out, i*500)
-	}
-	out = append(out, 59_999, 60_000, 60_000, 60_001, 120_000)
-	for i := range int64(103) {
-		out = append(out, -1000*(i+1))
-	}
-	edge := window*1000 - 99_000
-	return append(out, edge-1, edge, edge, edge+1000, 110_999, 111_000, 112_001, 300_000)
-}
-
-var (
-	hitFirstInstants = []int64{
-		0, 1, 2, 3, 4, 5, 6, 59_999, 60_000, 60_001, 60_004, 60_004, 60_005,
-		200_000, 200_001, 200_002, 200_003, 200_004, 259_999,
-		400_000, 400_001, 400_002, 400_003, 400_004, 460_000, 460_001, 460_001,
-		399_999, 460_000, 700_000,
-	}
-	templateInstants = []int64{0, 0, 1, 2, 59_999, 60_000, 60_001, 60_002, 60_002, 30_000, 200_000}
-	counterInstants  = []int64{0, 1, 60_000, 60_001, 60_001, 60_002, 120_000, 200_000, 30_000}
-)
-
-var documentFlows = []flow{
-	{
-		"1 whole seconds, by commands", wholeSeconds(60), "209+5-7+",
-		[]string{flowKey},
-		func(c *flowClient, nowMs int64) rune {
-			now := nowMs / 1000
-			c.do("ZREMRANGEBYSCORE", flowKey, "0", ms(now-60))
-			if c.integer("ZCARD", flowKey) >= 100 {
-				return '-'
-			}
-			c.do("ZADD", flowKey, ms(now), ms(now))
-			c.do("EXPIRE", flowKey, "60")
-			return '+'
-		},
-	},
-	{
-		"2 milliseconds, unique members", templateInstants, "+++--+++--+",
-		[]string{flowKey},
-		func(c *flowClient, nowMs int64) rune {
-			c.serial++
-			return templateHit(c, nowMs, fmt.Sprint(nowMs, "-", c.serial))
-		},
-	},
-	{
-		"2 milliseconds, one member for all", templateInstants, "11+",
-		[]string{flowKey},
-		func(c *flowClient, nowMs int64) rune { return templateHit(c, nowMs, "请求标识") },
-	},
-	{
-		"3 milliseconds, by script, strings as replies",
-		[]int64{
-			0, 0, 1, 2, 3, 59_999, 60_000, 60_000, 60_001, 60_002, 60_002, 1000, 200_000,
-			// Sixteen digits, past what Lua's tostring keeps, and the first instant of all.
-			startNowMs*999 + 123, startNowMs*999 + 124, startNowMs*999 + 60_123, -startNowMs,
-		},
-		"++++--+-++--+++++",
-		[]string{flowKey},
-		func(c *flowClient, nowMs int64) rune {
-			reply := c.script(millisScript, flowKey, ms(nowMs), "60000", "3")
-			if onlyOneOrZero(reply) != nil {
-				return '!'
-			}
-			return decision(reply == "1")
-		},
-	},
-	{
-		"4 two requests in 30 s",
-		[]int64{0, 1, 2, 29_999, 30_000, 30_000, 30_001, 90_000, 90_000, 90_000, 90_001, 90_002, 60_000},
-		"++--+-+++++--",
-		[]string{flowKey},
-		func(c *flowClient, nowMs int64) rune {
-			c.do("ZREMRANGEBYSCORE", flowKey, "0", ms(nowMs-30_000))
-			if c.integer("ZCARD", flowKey) >= 2 {
-				return '-'
-			}
-			c.do("ZADD", flowKey, ms(nowMs), ms(nowMs))
-			c.do("PEXPIRE", flowKey, "30000")
-			return '+'
-		},
-	},
-	{
-		"5 a counter with MULTI on one connection", counterInstants, "5+4-",
-		[]string{flowKey},
-		func(c *flowClient, nowMs int64) rune {
-			if c.integer("ZCARD", flowKey) >= 3 {
-				return '-'
-			}
-			c.do("MULTI")
-			counterHit(c, nowMs)
-			if reply := c.do("EXEC"); !strings.HasSuffix(reply, " 1 1]") {
-				return '!'
-			}
-			return '+'
-		},
-	},
-	{
-		// MULTI goes to a connection of its own, which is given back; the steps take effect one by one, and
-		// EXEC and
-		// DISCARD find no transaction.
-		"5 a counter with MULTI on another connection", counterInstants, "5!4-",
-		[]string{flowKey},
-		func(c *flowClient, nowMs int64) rune {
-			if c.integer("ZCARD", flowKey) >= 3 {
-				return '-'
-			}
-			counterHit(c, nowMs)
-			if c.do("EXEC") == "ERR EXEC without MULTI" && c.do("DISCARD") == "ERR DISCARD without MULTI" {
-				return '!'
-			}
-			return '+'
-		},
-	},
-	{
-		"6 the hit first, in MULTI", hitFirstInstants, "5+8-5+-8+-2+",
-		[]string{flowKey},
-		hitFirst,
-	},
-	{
-		"6 the hit first, many in one millisecond",
-		[]int64{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 60_000, 60_000, 60_001, 60_002, 60_005},
-		"15+6-+",
-		[]string{flowKey},
-		hitFirst,
-	},
-	{
-		"6 the hit first, two in each millisecond",
-		[]int64{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 6, 60_003, 60_003, 60_004, 60_006},
-		"10+5-4+",
-		[]string{flowKey},
-		hitFirst,
-	},
-	{
-		"6 the hit first, by script", hitFirstInstants, "5+8-5+-8+-2+",
-		[]string{flowKey},
-		func(c *flowClient, nowMs int64) rune {
-			return decision(c.script(hitFirstScript, flowKey, ms(nowMs), "60", "5") == "1")
-		},
-	},
-	{
-		"7 whole seconds, by script", wholeSeconds(10), "209+5-7+",
-		[]string{flowKey},
-		func(c *flowClient, nowMs int64) rune {
-			return decision(c.script(secondsScript, flowKey, "10", ms(nowMs/1000), "100") == "1")
-		},
-	},
-	{
-		"7 ten in a slice of 5 s",
-		[]int64{0, 0, 0, 0, 1, 2, 2500, 4000, 4998, 4999, 4999, 4999, 5000, 5001, 4999, -1, 9999, 10_000},
-		"10+2-2+-3+", sliceKeys(-1, 0, 1, 2), slice,
-	},
-	{
-		"7 twice the limit around the edge of a slice",
-		[]int64{
-			0, 1, 1, 1, 1_000, 2_000, 3_000, 4_000, 4_900, 4_998, 4_999, 4_999,
-			5_000, 5_000, 5_001, 5_100, 5_100, 5_100, 5_100, 5_100, 5_100, 5_100, 5_100, 2_500, 60_000,
-		},
-		"10+2-10+2-+", sliceKeys(0, 1, 12), slice,
-	},
-	{
-		"8 a hash tag in the key",
-		[]int64{
-			0, 0, 999, 1000, 2000, 3000, 4000, 5000, 9999, 10_000, 10_001, 11_000, 11_000, 12_000, -1,
-			60_000,
-		},
-		"7+2-+-+-+-+",
-		[]string{taggedKey},
-		func(c *flowClient, nowMs int64) rune {
-			if c.integer("CLUSTER", "KEYSLOT", taggedKey) != 6090 {
-				return '!'
-			}
-			return decision(c.script(secondsScript, taggedKey, "10", ms(nowMs/1000), "5") == "1")
-		},
-	},
-}
 
 // spellOut turns "3+-" into "+++-".
 func spellOut(runs string) string {
@@ -269,9 +191,9 @@ func engineClient(t *testing.T) (*flowClient, *engine.Engine) {
 }
 
 func TestDocumentFlowsAsRedisDecides(t *testing.T) {
-	for _, f := range documentFlows {
+	for _, f := range documentFlows() {
 		t.Run(f.name, func(t *testing.T) {
-			want := spellOut(f.redis)
+			want := f.redis
 			require.Len(t, want, len(f.instants))
 			c, _ := engineClient(t)
 			require.Equal(t, want, decisions(f, c), "our engine")
@@ -289,7 +211,7 @@ func decisions(f flow, c *flowClient) string {
 }
 
 func TestDocumentFlowsWithTheClockMoving(t *testing.T) {
-	for _, f := range documentFlows {
+	for _, f := range documentFlows() {
 		t.Run(f.name, func(t *testing.T) {
 			c, e := engineClient(t)
 			model := newFlowModel()
@@ -302,7 +224,7 @@ func TestDocumentFlowsWithTheClockMoving(t *testing.T) {
 				require.Equal(t, string(f.hit(m, nowMs)), string(f.hit(c, nowMs)), where)
 				for _, key := range f.keys {
 					require.Equal(t, m.do("PTTL", key), c.do("PTTL", key), where)
-					if !strings.Contains(key, flowKey+":") {
+					if !strings.Contains(key, "limiter:") {
 						require.Equal(t, m.do("ZCARD", key), c.do("ZCARD", key), where)
 					}
 				}

@@ -12,14 +12,6 @@ import (
 	"github.com/zlimit/zlimit/store/effects"
 )
 
-// heardBy returns the notifications that a session has been sent.
-func heardBy(t testing.TB, s *engine.Session) []string {
-	t.Helper()
-	sent, lost := s.Deliver(nil)
-	require.Zero(t, lost)
-	return notifications(messagesIn(t, sent))
-}
-
 // TestEventsNeedListeners checks that events are recorded only if they are configured and
 // somebody listens.
 func TestEventsNeedListeners(t *testing.T) {
@@ -51,33 +43,6 @@ func TestEventsNeedListeners(t *testing.T) {
 	require.Equal(t, effects.Logged|effects.KeyspaceChannels|effects.Expiries, e.Wanted())
 	e.Record(nil)
 	require.Equal(t, effects.KeyspaceChannels|effects.Expiries, e.Wanted())
-}
-
-// TestReclaimNotifies checks that a Tick publishes what it removes while it holds the
-// shard, without waiting for a script that has published and still runs.
-func TestReclaimNotifies(t *testing.T) {
-	e, h := newEngine(t, "--notify-keyspace-events", "KEA")
-	s, l := newSession(t, e), newSession(t, e)
-	do(s, "SET k v PX 10")
-	do(s, "SELECT 5")
-	do(s, "SET k v PX 10")
-	do(l, "PSUBSCRIBE __key*")
-	l.Deliver(nil)
-	h.pass(11)
-	e.Reclaim()
-	require.Equal(t, []string{"expired 0 k", "expired 5 k"}, heardBy(t, l))
-
-	do(s, "SET k v PX 10")
-	heardBy(t, l)
-	h.pass(11)
-	release := e.HoldPubSub()
-	e.Reclaim()
-	require.Equal(t, "0", do(newSession(t, e), "DBSIZE"))
-	require.Empty(t, heardBy(t, l), "who has the lock has not ended")
-	release()
-	require.Equal(t, []string{"expired 5 k"}, heardBy(t, l))
-	do(s, "SET k v")
-	require.Equal(t, []string{"set 5 k"}, heardBy(t, l))
 }
 
 // TestEventsKeepOneOrderForAll checks that all listeners get the changes of a key in the

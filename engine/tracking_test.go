@@ -123,26 +123,6 @@ func TestInvalidationsFollowTheLog(t *testing.T) {
 	require.False(t, j.early)
 }
 
-// TestTrackingWaitsForNoPublisher checks that a script that has published delays other
-// publishers, but neither changes of keys nor reclaiming.
-func TestTrackingWaitsForNoPublisher(t *testing.T) {
-	e, hands := newEngine(t)
-	listener, publisher, s := newCacher(t, e, resp.RESP3), newSession(t, e), newSession(t, e)
-	listener.Do(args("SUBSCRIBE c"))
-	listener.Deliver(nil)
-	listener.ask("CLIENT TRACKING ON")
-	listener.ask("MGET a b")
-	s.Do(args("SET a v PX 10"))
-	require.Equal(t, []string{"invalidate [a]"}, listener.takeHeard())
-	listener.ask("GET a")
-	hands.pass(11)
-	publisher.Hold()
-	s.Do(args("SET b v"))
-	e.Reclaim()
-	require.Equal(t, []string{"invalidate [b]", "invalidate [a]"}, listener.takeHeard())
-	publisher.LetGo()
-}
-
 // TestTrackingOffCostsNothing checks that a client that does not track allocates nothing,
 // whether or not others track other keys.
 func TestTrackingOffCostsNothing(t *testing.T) {

@@ -35,84 +35,6 @@ func TestReadersKeepTheirBytes(t *testing.T) {
 	require.Zero(t, more)
 }
 
-func TestClosedReadersKeepNothing(t *testing.T) {
-	s := newStream(0, 100)
-	_, r := s.Here()
-	s.Follow([]byte(pattern(10*blockSize)), 0)
-	r.Close()
-	r.Close()
-	require.Zero(t, r.Unread())
-	_, more := s.Memory()
-	require.Zero(t, more)
-	_, err := r.Next(nil)
-	require.ErrorIs(t, err, ErrClosed)
-}
-
-// What makes a history another one ends those that read it: they must learn its new name.
-func TestWhatClosesReaders(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		do     func(s *Stream)
-		closes bool
-	}{
-		{"Deactivate", (*Stream).Deactivate, true},
-		{"Reset", func(s *Stream) { s.Reset(Position{idB, 5}, 0) }, true},
-		{"Fork", (*Stream).Fork, true},
-		{"Rename", func(s *Stream) { s.Rename(idB) }, true},
-		{"Rename to the same", func(s *Stream) { s.Rename(idA) }, false},
-		{"Activate", (*Stream).Activate, false},
-		{"SetSize", func(s *Stream) { s.SetSize(1) }, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newStream(0, 1<<20)
-				_, r := s.Here()
-				s.Follow([]byte("abc"), 0)
-				_, waits := s.Here()
-				var err error
-				ended := false
-				go func() {
-					_, err = waits.Next(nil)
-					ended = true
-				}()
-				synctest.Wait()
-				c.do(s)
-				synctest.Wait()
-				require.Equal(t, c.closes, ended)
-				if c.closes {
-					require.ErrorIs(t, err, ErrClosed)
-					_, err = r.Next(nil)
-					require.ErrorIs(t, err, ErrClosed)
-					return
-				}
-				require.Equal(t, "abc", readAll(t, r))
-				waits.Close()
-			})
-		})
-	}
-}
-
-func TestDeactivateEndsTheHistory(t *testing.T) {
-	s := newStream(100, 1<<20)
-	s.Follow([]byte("0123"), 0)
-	s.Fork()
-	before := s.Status()
-	s.Deactivate()
-	after := s.Status()
-	require.False(t, after.Active)
-	require.Equal(t, before.Offset, after.Offset)
-	require.NotEqual(t, before.ID, after.ID)
-	require.Equal(t, NoID, after.Previous)
-	s.Follow([]byte("not recorded"), 0)
-	s.Activate()
-	for _, id := range []string{before.ID, before.Previous} {
-		_, _, ok := s.Continue(Position{id, before.Offset})
-		require.False(t, ok)
-	}
-	_, _, ok := s.Continue(Position{after.ID, before.Offset})
-	require.True(t, ok)
-}
-
 func TestReadersSeeTheSameBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStream(0, 1<<30)
@@ -164,28 +86,6 @@ func TestWhatAReaderGotDoesNotChange(t *testing.T) {
 	s.Follow([]byte("def"), 0)
 	_ = append(b, "xyz"...) // it must not reach the block
 	require.Equal(t, "def", readAll(t, r))
-}
-
-func TestInterruptedReaderGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStream(0, 1<<20)
-		_, r := s.Here()
-		nudge := make(chan struct{}, 1)
-		for range 3 {
-			nudge <- struct{}{}
-			b, err := r.Next(nudge)
-			require.NoError(t, err)
-			require.Nil(t, b)
-		}
-		got := make(chan string)
-		go func() {
-			b, _ := r.Next(nudge)
-			got <- string(b)
-		}()
-		synctest.Wait()
-		s.Follow([]byte("abc"), 0)
-		require.Equal(t, "abc", <-got)
-	})
 }
 
 // TestBytesOfAClosedReaderStay checks that closing a reader does not invalidate the bytes that Next has

@@ -25,8 +25,8 @@ var (
 // A link that is cut after any byte has the old state or the new one, and comes back.
 func TestCutAtEveryByte(t *testing.T) {
 	for name, copied := range map[string]string{
-		"sized":  "\n" + fullAt(100) + "\n" + sized(keysOfCuts),
-		"marked": "\n" + fullAt(100) + "\n" + marked(keysOfCuts),
+		"sized":  "\n" + fullAt100 + "\n" + sized(keysOfCuts),
+		"marked": "\n" + fullAt100 + "\n" + marked(keysOfCuts),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for left := range whatMasterSends(copied) + 1 {
@@ -83,13 +83,13 @@ func TestQuestionsCutAtEveryByte(t *testing.T) {
 			r.tune = nil
 			r.later(second)
 			require.True(t, r.Up())
-		}, handshake(fullAt(100)+sized("")))
+		}, handshake(fullAt100+sized("")))
 	}
 }
 
 // Close returns at any moment.
 func TestCloseAtEveryByte(t *testing.T) {
-	copied := fullAt(100) + marked(keysOfCuts)
+	copied := fullAt100 + marked(keysOfCuts)
 	for left := range whatMasterSends(copied) + 1 {
 		withRig(t, func(t *testing.T, r *rig) {
 			r.tune = func(master conn) {
@@ -110,15 +110,6 @@ func TestCloseAtEveryByte(t *testing.T) {
 
 // sendLater is send for a goroutine that may block.
 func (r *rig) sendLater(text string) { _, _ = r.conn.Write([]byte(text)) }
-
-func TestCloseBeforeTheFirstTick(t *testing.T) {
-	withRig(t, func(t *testing.T, r *rig) {
-		synctest.Wait()
-		r.Close()
-		r.later(second)
-		require.Zero(t, r.dials)
-	})
-}
 
 // TestEndBeforePSYNC: while a link introduces itself, its follower becomes a master, with a history of its
 // own. The link then sends no PSYNC.
@@ -194,24 +185,20 @@ func TestCloseWhileLoading(t *testing.T) {
 		close(goOn)
 		synctest.Wait()
 		require.True(t, closed)
-	}, handshake(fullAt(100)+sized(strings.Repeat("x", 10))))
+	}, handshake(fullAt100+sized(strings.Repeat("x", 10))))
 }
 
 // A master hears of a replica that loads.
 func TestNewlinesWhileLoading(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		r.keeper.whole = func([]byte) error { return nil }
-		slow := &slowKeeper{r.keeper, &r.now}
 		r.Close()
-		r.Link = NewLink(LinkOptions{
-			Addr: "master:6379", Dial: r.dial, Follower: slow, NowUs: r.now.now,
-			Settings: settings, Log: discard,
-		})
+		r.link(&slowKeeper{r.keeper, &r.now})
 		r.later(second)
 		require.True(t, r.Up())
 		asked := r.questions()
 		require.Equal(t, []string{"PSYNC ? -1", "", "", "", "REPLCONF ACK 100"}, asked[len(asked)-5:])
-	}, handshake(fullAt(100)+sized("")))
+	}, handshake(fullAt100+sized("")))
 }
 
 // A slowKeeper takes 300 seconds to load.

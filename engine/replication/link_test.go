@@ -3,7 +3,6 @@ package replication
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -39,8 +38,14 @@ type rig struct {
 func newRig(scripts ...script) *rig {
 	r := &rig{keeper: newKeeper(), settings: settings(), scripts: scripts}
 	r.now.advance(1000 * second)
+	r.link(r.keeper)
+	return r
+}
+
+// link makes the link.
+func (r *rig) link(f Follower) {
 	r.Link = NewLink(LinkOptions{
-		Addr: "master:6379", Dial: r.dial, Follower: r.keeper, NowUs: r.now.now,
+		Addr: "master:6379", Dial: r.dial, Follower: f, NowUs: r.now.now,
 		Settings: func() LinkSettings { return r.settings },
 		Log: func(_ bool, text string, _ ...any) {
 			r.mu.Lock()
@@ -48,7 +53,6 @@ func newRig(scripts ...script) *rig {
 			r.logged = append(r.logged, text)
 		},
 	})
-	return r
 }
 
 func (r *rig) dial(string, <-chan struct{}) (io.ReadWriteCloser, error) {
@@ -141,70 +145,8 @@ func withRig(t *testing.T, f func(t *testing.T, r *rig), scripts ...script) {
 	})
 }
 
-func fullAt(offset int) string { return fmt.Sprintf("+FULLRESYNC %s %d\r\n", idA, offset) }
-
-func TestHandshake(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		change func(s *LinkSettings)
-		want   []string
-	}{
-		{"plain", func(*LinkSettings) {}, []string{
-			"PING", "REPLCONF listening-port 6390", "REPLCONF capa eof capa psync2", "PSYNC ? -1",
-			"REPLCONF ACK 100",
-		}},
-		{"password", func(s *LinkSettings) { s.Password = "secret" }, []string{
-			"PING", "AUTH secret", "REPLCONF listening-port 6390", "REPLCONF capa eof capa psync2",
-			"PSYNC ? -1", "REPLCONF ACK 100",
-		}},
-		{"user and address", func(s *LinkSettings) {
-			s.User, s.Password, s.IP = "u", "p", "10.0.0.1"
-		}, []string{
-			"PING", "AUTH u p", "REPLCONF listening-port 6390", "REPLCONF ip-address 10.0.0.1",
-			"REPLCONF capa eof capa psync2", "PSYNC ? -1", "REPLCONF ACK 100",
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			withRig(t, func(t *testing.T, r *rig) {
-				c.change(&r.settings)
-				r.later(0)
-				require.Equal(t, c.want, r.questions())
-				require.True(t, r.Up())
-			}, handshake(fullAt(100)+sized("")))
-		})
-	}
-}
-
-func TestFullSync(t *testing.T) {
-	keys := string(rawAll("SET a 1", "SET b 2"))
-	for name, sent := range map[string]string{
-		"sized":                   fullAt(100) + sized(keys),
-		"marked":                  fullAt(100) + marked(keys),
-		"newlines before":         "\n\n" + fullAt(100) + "\n\n\n" + sized(keys),
-		"newlines before, marked": "\n" + fullAt(100) + "\n" + marked(keys),
-		"empty":                   fullAt(100) + sized(""),
-		"large":                   fullAt(100) + marked(pattern(5*maxLine)),
-	} {
-		t.Run(name, func(t *testing.T) {
-			withRig(t, func(t *testing.T, r *rig) {
-				r.later(0)
-				require.Equal(t, Connected, r.Status().State, r.Status().Why)
-				want := map[string]string{"empty": "", "large": pattern(5 * maxLine)}
-				if text, ok := want[name]; ok {
-					require.True(t, text == r.keeper.get())
-				} else {
-					require.Equal(t, keys, r.keeper.get())
-				}
-				require.Equal(t, Position{idA, 100}, r.keeper.stream.Position())
-				require.Equal(t, 1, r.keeper.idle)
-				r.send(string(rawAll("SELECT 0", "SET c 3")))
-				require.True(t, strings.HasSuffix(r.keeper.get(), string(raw("SET c 3"))))
-				require.EqualValues(t, 100+len(rawAll("SELECT 0", "SET c 3")), r.Status().Offset)
-				require.Equal(t, 2, r.keeper.idle)
-			}, handshake(sent))
-		})
-	}
-}
+// fullAt100 begins a copy at offset 100.
+const fullAt100 = "+FULLRESYNC " + idA + " 100\r\n"
 
 // The mark may arrive in any number of pieces, and the stream may follow at once.
 func TestMarkInPieces(t *testing.T) {
@@ -217,7 +159,7 @@ func TestMarkInPieces(t *testing.T) {
 			r.send(sent[cut:])
 			require.Equal(t, keys, r.keeper.get(), "cut at %d", cut)
 			require.EqualValues(t, 100+len(ping), r.Status().Offset)
-		}, handshake(fullAt(100)))
+		}, handshake(fullAt100))
 	}
 	withRig(t, func(t *testing.T, r *rig) {
 		r.later(0)
@@ -225,80 +167,12 @@ func TestMarkInPieces(t *testing.T) {
 			r.send(sent[i : i+1])
 		}
 		require.Equal(t, keys, r.keeper.get())
-	}, handshake(fullAt(100)))
+	}, handshake(fullAt100))
 }
 
-func TestProgressOfACopy(t *testing.T) {
+func TestLargeCopy(t *testing.T) {
 	withRig(t, func(t *testing.T, r *rig) {
 		r.later(0)
-		r.send("$100\r\n" + copyHead + strings.Repeat("x", 31))
-		status := r.Status()
-		require.Equal(t, []int64{40, 60, -1}, []int64{status.Read, status.Left, status.Offset})
-		require.True(t, status.Syncing)
-		require.Equal(t, Syncing, status.State)
-		require.False(t, r.Up())
-	}, handshake(fullAt(100)))
-}
-
-func TestPartialSync(t *testing.T) {
-	for name, reply := range map[string]string{
-		"the same history": "+CONTINUE\r\n", "by its name": "+CONTINUE " + idA + "\r\n",
-		"a new name": "+CONTINUE " + idB + "\r\n", "after newlines": "\n\n+CONTINUE\r\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			withRig(t, func(t *testing.T, r *rig) {
-				r.later(0)
-				r.send(string(rawAll("SELECT 0", "SET a 1", "MULTI", "SET lost 1")))
-				whole := 100 + len(rawAll("SELECT 0", "SET a 1"))
-				_ = r.conn.Close()
-				synctest.Wait()
-				require.Equal(t, Connect, r.Status().State)
-				require.NotEmpty(t, r.Status().Why)
-				r.questions()
-				r.later(second)
-				asked := r.questions()
-				require.Equal(t, fmt.Sprintf("PSYNC %s %d", idA, whole+1), asked[len(asked)-2],
-					"half a transaction is not kept")
-				require.Equal(t, fmt.Sprintf("REPLCONF ACK %d", whole), asked[len(asked)-1])
-				r.send(string(raw("SET b 2")))
-				require.Equal(t, string(rawAll("SET a 1", "SET b 2")), r.keeper.get())
-				want := Position{idA, int64(whole + len(raw("SET b 2")))}
-				if name == "a new name" {
-					want.ID = idB
-					require.Equal(t, idA, r.keeper.stream.Status().Previous)
-				}
-				require.Equal(t, want, r.keeper.stream.Position())
-				require.Equal(t, 1, r.keeper.loads)
-			}, handshake(fullAt(100)+sized("")), handshake(reply))
-		})
-	}
-}
-
-func TestAcknowledgements(t *testing.T) {
-	withRig(t, func(t *testing.T, r *rig) {
-		r.later(0)
-		r.questions()
-		for range 30 {
-			r.later(second / 10)
-		}
-		require.Equal(t, []string{"REPLCONF ACK 100", "REPLCONF ACK 100", "REPLCONF ACK 100"}, r.questions(),
-			"one each second")
-		getAck := "REPLCONF GETACK *"
-		r.send(string(raw(getAck)))
-		require.Equal(t, []string{fmt.Sprintf("REPLCONF ACK %d", 100+len(raw(getAck)))}, r.questions())
-		r.send(string(raw("replconf getack *")))
-		require.Len(t, r.questions(), 1)
-		at := r.keeper.stream.Position().Offset
-		r.send(string(rawAll("MULTI", "SET a 1")))
-		r.later(second)
-		require.Equal(t, []string{fmt.Sprintf("REPLCONF ACK %d", at)}, r.questions(),
-			"half a transaction is not confirmed")
-		require.Equal(t, at+int64(len(rawAll("MULTI", "SET a 1"))), r.Status().Offset)
-		r.send(string(raw("EXEC")))
-		r.later(second)
-		at = r.keeper.stream.Position().Offset
-		require.Equal(t, []string{fmt.Sprintf("REPLCONF ACK %d", at)}, r.questions())
-		r.send("\n")
-		require.Equal(t, Connected, r.Status().State, "an empty line is no error")
-	}, handshake(fullAt(100)+sized("")))
+		require.True(t, pattern(5*maxLine) == r.keeper.get())
+	}, handshake(fullAt100+marked(pattern(5*maxLine))))
 }

@@ -15,57 +15,90 @@ import (
 	"github.com/zlimit/zlimit/scenario"
 )
 
+// answer runs what a line has up to each semicolon, alone or at the end of a word. What answers something is
+// the reply.
+func answer(do func(words []string) (reply any, err error), args [][]byte) string {
+	var replies, words []string
+	for i, arg := range args {
+		word, ends := strings.CutSuffix(string(arg), ";")
+		if word != "" || !ends {
+			words = append(words, word)
+		}
+		if !ends && i < len(args)-1 {
+			continue
+		}
+		reply, err := do(words)
+		if err != nil {
+			return "!" + err.Error()
+		}
+		if reply != nil {
+			replies = append(replies, cmp.Or(fmt.Sprint(reply), "nothing"))
+		}
+		words = nil
+	}
+	return strings.Join(replies, ", ")
+}
+
+// runScenes runs the sections of files: in makes the world of one, and plays it there by what a line does.
+func runScenes(t *testing.T, path string,
+	in func(t *testing.T, play func(do func(words []string) (reply any, err error))),
+) {
+	t.Helper()
+	files, err := scenario.Glob(path)
+	require.NoError(t, err)
+	for _, f := range files {
+		for _, section := range f.Sections {
+			t.Run(section.Title, func(t *testing.T) {
+				in(t, func(do func([]string) (any, error)) {
+					c := scenario.AnsweringText(func(args [][]byte) string { return answer(do, args) })
+					r := scenario.Runner{Dial: func(string) (scenario.Client, error) { return c, nil }}
+					for _, fault := range r.Run(section).Faults() {
+						t.Error(fault)
+					}
+					synctest.Wait()
+				})
+			})
+		}
+	}
+}
+
 // A scene is a section of testdata/scenes: a source, and its peers by their names.
 type scene struct {
 	*source
 	peers   map[string]*peer
 	changed <-chan struct{} // of the last acked
+	readers map[string]*sceneReader
+	ids     []string // that were shown, or are known
 }
 
-// A sceneClient runs the lines of a scene.
-type sceneClient struct {
-	scenario.Client // nil: no line has bytes
-	scene           *scene
-	reply           string
+func TestScenes(t *testing.T) {
+	runScenes(t, "testdata/scenes/*.cases", func(t *testing.T, play func(func([]string) (any, error))) {
+		bubble(t, func(_ *testing.T, s *source) {
+			play((&scene{
+				source: s, peers: map[string]*peer{}, readers: map[string]*sceneReader{},
+				ids: []string{idA, idB},
+			}).do)
+		})
+	})
 }
 
-func (c *sceneClient) Reply() ([]byte, error) {
-	return fmt.Appendf(nil, "$%d\r\n%s\r\n", len(c.reply), c.reply), nil
-}
-
-func (c *sceneClient) Unread() []byte { return nil }
-func (c *sceneClient) Close() error   { return nil }
-
-// Send runs what a line has between semicolons. What answers something is the reply.
-func (c *sceneClient) Send(args [][]byte) error {
-	var replies []string
-	for part := range strings.SplitSeq(lineOf(args), ";") {
-		words, name := strings.Fields(part), ""
-		if c.scene.peers[words[0]] != nil || len(words) > 1 && words[1] == "attach" {
-			name, words = words[0], words[1:]
+// do runs a line about the source, a peer or a reader.
+func (s *scene) do(words []string) (reply any, err error) {
+	number := func(i int) (n int64) {
+		if len(words) > i {
+			n, _ = strconv.ParseInt(words[i], 10, 64) // 0 for a word
 		}
-		number := func(i int) (n int64) {
-			if len(words) > i {
-				n, _ = strconv.ParseInt(words[i], 10, 64) // 0 for a word
-			}
-			return n
-		}
-		var reply any
-		var err error
-		if name == "" {
-			reply, err = c.scene.ofMaster(words, number)
-		} else {
-			reply, err = c.scene.ofPeer(name, words, number)
-		}
-		if err != nil {
-			return err
-		}
-		if reply != nil {
-			replies = append(replies, cmp.Or(fmt.Sprint(reply), "nothing"))
-		}
+		return n
 	}
-	c.reply = strings.Join(replies, ", ")
-	return nil
+	name := words[0]
+	switch second := append(words, "")[1]; {
+	case s.peers[name] != nil || second == "attach":
+		words = words[1:]
+		return s.ofPeer(name, words, number)
+	case s.readers[name] != nil || second == "here" || second == "from":
+		return s.ofReader(name, words[1:])
+	}
+	return s.ofMaster(words, number)
 }
 
 // truth is a reply of yes or no.
@@ -77,7 +110,7 @@ func truth(yes bool) int {
 }
 
 // ofMaster runs a line about the source. Times are in seconds.
-func (s *scene) ofMaster(words []string, number func(i int) int64) (reply any, err error) {
+func (s *scene) ofMaster(words []string, number func(i int) int64) (reply any, _ error) {
 	n := number(1)
 	switch words[0] {
 	case "SET":
@@ -141,9 +174,9 @@ func (s *scene) ofMaster(words []string, number func(i int) int64) (reply any, e
 	case "changed": // since acked
 		reply = truth(isClosed(s.changed))
 	default:
-		err = errors.New("no word of a master's")
+		return s.ofStream(words, number)
 	}
-	return reply, err
+	return reply, nil
 }
 
 var kinds = map[string]Said{
@@ -250,25 +283,4 @@ func shown(sent string) string {
 		out = append(out, dots)
 	}
 	return strings.Join(out, "; ")
-}
-
-func TestScenes(t *testing.T) {
-	files, err := scenario.Glob("testdata/scenes/*.cases")
-	require.NoError(t, err)
-	for _, f := range files {
-		for _, section := range f.Sections {
-			t.Run(section.Title, func(t *testing.T) {
-				bubble(t, func(t *testing.T, s *source) {
-					sc := &scene{source: s, peers: map[string]*peer{}}
-					r := scenario.Runner{Dial: func(string) (scenario.Client, error) {
-						return &sceneClient{scene: sc}, nil
-					}}
-					for _, fault := range r.Run(section).Faults() {
-						t.Error(fault)
-					}
-					synctest.Wait()
-				})
-			})
-		}
-	}
 }
