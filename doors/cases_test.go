@@ -14,8 +14,8 @@ import (
 // On connection A the program that runs the engine sends commands. Others are clients of a door: c without
 // credentials, others with a certificate of their name. Their commands are decide, with what request parses,
 // and allow, with what ofKey does. Refusals begin with "!" and their reason. A command on connection
-// login has the user of the door, the name of a certificate and the Authorization header of a client, which then
-// decides about a key of each and one of all.
+// login has the user of the door, the name of a certificate and the Authorization header of a client, which
+// then decides about a key of each and one of all.
 //
 //	@tally NAME   what was counted of a policy
 func TestCases(t *testing.T) {

@@ -25,8 +25,8 @@ import (
 // the process that was started last. $DIR is the working directory, which replies call DIR, and $PORT is the
 // port of the last process, and $PID its number. Directives of the test's own:
 //
-//	@start [FILE] ARGS  a server on a port of the system's choice or on --unixsocket, until it is ready; what
-//	                    it has logged
+//	@start [FILE] ARGS  a server on a port of the system's choice or on --unixsocket, until it is ready;
+//	                    what it has logged
 //	@hardened           one with docs/hardened.conf; connections log in as the user whose name they have,
 //	                    unless a word says that the file is as it is distributed
 //	@stdin TEXT         what the next process reads
@@ -180,7 +180,8 @@ func (r *casesRun) directives() map[string]func(text string) string {
 	}
 	return map[string]func(text string) string{
 		"start": func(text string) string {
-			words, args := r.words(text), []string{"--bind", "127.0.0.1", "--port", "0", "--ready-line", "yes"}
+			words := r.words(text)
+			args := []string{"--bind", "127.0.0.1", "--port", "0", "--ready-line", "yes"}
 			if len(words) > 0 && !strings.HasPrefix(words[0], "-") { // a file
 				args, words = append(words[:1:1], args...), words[1:]
 			}

@@ -35,17 +35,17 @@ var (
 // TestCases runs testdata/*.cases, in the format of package scenario, on connections of newPeer. A command
 // sends a frame. The reply is what the server sends then, but for WINDOW_UPDATE.
 //
-//	CALL STREAM [NAME VALUE ...]        a whole call with fields that differ
+//	CALL STREAM [NAME VALUE ...]            a whole call with fields that differ
 //	SEND STREAM MESSAGE [NAME VALUE ...]    the same of what stands for the message and its prefix
 //	PIECES STREAM MESSAGE [NAME VALUE ...]  so, with the end of the stream in a frame of its own
-//	OPEN STREAM [NAME VALUE ...]        its HEADERS
-//	FIELDS[+FLAG] STREAM NAME VALUE ... HEADERS of these fields
-//	SET ID VALUE                        a setting
-//	WINDOW STREAM N                     WINDOW_UPDATE
-//	KIND[+FLAG ...] STREAM [PAYLOAD]    any frame, also of a kind that is a number
+//	OPEN STREAM [NAME VALUE ...]            its HEADERS
+//	FIELDS[+FLAG] STREAM NAME VALUE ...     HEADERS of these fields
+//	SET ID VALUE                            a setting
+//	WINDOW STREAM N                         WINDOW_UPDATE
+//	KIND[+FLAG ...] STREAM [PAYLOAD]        any frame, also of a kind that is a number
 //
-// Stream new is one more than before, and newest is that again. $MESSAGE is a message of CALL with its prefix.
-// The clock moves once in a section.
+// Stream new is one more than before, and newest is that again. $MESSAGE is a message of CALL with its
+// prefix. The clock moves once in a section.
 func TestCases(t *testing.T) {
 	scenario.Play(t, "testdata/*.cases", func(t *testing.T, _ scenario.Section) *scenario.Runner {
 		p := newPeer(t, Options{})

@@ -20,9 +20,9 @@ import (
 )
 
 // TestCases runs testdata/*.cases, in the format of package scenario. A command is a request through a
-// middleware; a + behind it adds the headers of Legacy. The reply is the answer, and what is logged. A QUOTA is
-// a name, a limit, a window and a cost. Each runs on two servers, which are asked by commands and by types; what
-// differs is joined by "or".
+// middleware; a + behind it adds the headers of Legacy. The reply is the answer, and what is logged. A QUOTA
+// is a name, a limit, a window and a cost. Each runs on two servers, which are asked by commands and by
+// types; what differs is joined by "or".
 //
 //	ALLOWED QUOTA REMAINING RESET       a backend admits it
 //	DENIED QUOTA REMAINING RETRY RESET  a backend denies it
