@@ -13,7 +13,9 @@ import (
 // TestCases runs testdata/*.cases, in the format of package scenario, on engines with the policies of files.
 // On connection A the program that runs the engine sends commands. Others are clients of a door: c without
 // credentials, others with a certificate of their name. Their commands are decide, with what request parses,
-// and allow, with what ofKey does. Refusals begin with "!" and their reason.
+// and allow, with what ofKey does. Refusals begin with "!" and their reason. A command on connection
+// login has the user of the door, the name of a certificate and the Authorization header of a client, which
+// then decides about a key of each and one of all.
 //
 //	@tally NAME   what was counted of a policy
 func TestCases(t *testing.T) {
@@ -39,6 +41,9 @@ func (w *world) dial(name string) (scenario.Client, error) {
 	if name != "c" {
 		credentials.CommonName = name
 	}
+	if name == "login" {
+		return scenario.AnsweringText(w.loggedIn), nil
+	}
 	c := w.login(credentials)
 	return scenario.AnsweringText(func(args [][]byte) string {
 		text := string(bytes.Join(args[1:], []byte(" ")))
@@ -47,4 +52,16 @@ func (w *world) dial(name string) (scenario.Client, error) {
 		}
 		return decide(c, text)
 	}), nil
+}
+
+// loggedIn is the reply to a command on connection login.
+func (w *world) loggedIn(args [][]byte) string {
+	access := w.access
+	access.User = string(args[0])
+	c, err := access.Login(doors.Credentials{CommonName: string(args[1]), Authorization: string(args[2])})
+	if err != nil {
+		return refused(err)
+	}
+	defer c.Close()
+	return decide(c, "each ip=a") + "; " + decide(c, "all ip=a")
 }

@@ -1,7 +1,6 @@
 package doors_test
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -156,11 +155,15 @@ func show(out *doors.Response) string {
 func decide(c doors.Client, text string) string {
 	var out doors.Response
 	if err := c.Decide(request(text), &out); err != nil {
-		var refusal *doors.Refusal
-		errors.As(err, &refusal)
-		return fmt.Sprintf("! %d %s", refusal.Reason, err)
+		return refused(err)
 	}
 	return show(&out)
+}
+
+func refused(err error) string {
+	var refusal *doors.Refusal
+	errors.As(err, &refusal)
+	return fmt.Sprintf("! %d %s", refusal.Reason, err)
 }
 
 // TestNoDomain has a request that no text of a case can be.
@@ -168,51 +171,6 @@ func TestNoDomain(t *testing.T) {
 	var out doors.Response
 	err := newWorld(t).login(doors.Credentials{}).Decide(&doors.Request{}, &out)
 	require.EqualError(t, err, "rate limit domain must not be empty")
-}
-
-func TestLogin(t *testing.T) {
-	w := newWorld(t, "--requirepass", "secret")
-	basic := func(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
-	require.Equal(t, "+OK\r\n", w.do("ACL SETUSER envoy on >pass ~each_* +rl.check"))
-	require.Equal(t, "+OK\r\n", w.do("ACL SETUSER off off nopass ~* +@all"))
-	const allowed, elsewhere = "ok 0 [ok 3/minuteper-ip", "! 2 NOPERM"
-	for _, step := range []struct{ name, user, header, common, ip, all string }{
-		{"password", "", basic("default:secret"), "", allowed, "ok"},
-		{"password without a name", "", basic(":secret"), "", allowed, "ok"},
-		{"user", "", basic("envoy:pass"), "", allowed, elsewhere},
-		{"bearer", "", "bearer secret", "", allowed, "ok"},
-		{"bearer of a user", "", "Bearer envoy:pass", "", allowed, elsewhere},
-		{"user of the door", "envoy", "", "", allowed, elsewhere},
-		{"credentials beside the user of the door", "envoy", basic("default:secret"), "", allowed, "ok"},
-		{"certificate", "", "", "envoy", allowed, elsewhere},
-		{"none", "", "", "", "! 1", ""},
-		{"certificate of the default user", "", "", "default", "! 1", ""},
-		{"certificate of nobody", "", "", "nobody", "! 1", ""},
-		{"certificate of a user that is off", "", "", "off", "! 1", ""},
-		{"user of the door that does not exist", "nobody", "", "", "! 1", ""},
-		{"wrong password", "", basic("envoy:wrong"), "envoy", "! 1", ""},
-		{"no base64", "", "Basic ???", "", "! 1", ""},
-		{"no colon", "", basic("envoy"), "", "! 1", ""},
-		{"another scheme", "", "Digest x", "", "! 1", ""},
-	} {
-		t.Run(step.name, func(t *testing.T) {
-			access := w.access
-			access.User = step.user
-			c, err := access.Login(doors.Credentials{
-				Authorization: step.header, CommonName: step.common, Addr: step.name,
-			})
-			if strings.HasPrefix(step.ip, "!") {
-				var refusal *doors.Refusal
-				require.ErrorAs(t, err, &refusal)
-				require.Equal(t, doors.Unauthenticated, refusal.Reason)
-				return
-			}
-			require.NoError(t, err)
-			defer c.Close()
-			require.Contains(t, decide(c, "each ip="+strings.ReplaceAll(step.name, " ", "-")), step.ip)
-			require.Contains(t, decide(c, "all ip="+strings.ReplaceAll(step.name, " ", "-")), step.all)
-		})
-	}
 }
 
 // TestKilledWhilePaused: a session may end while CLIENT PAUSE postpones its call, which another one then

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,10 +23,12 @@ import (
 
 // TestCases runs testdata/cases, in the format of package scenario, with processes. Connections are opened to
 // the process that was started last. $DIR is the working directory, which replies call DIR, and $PORT is the
-// port of the last process. Directives of the test's own:
+// port of the last process, and $PID its number. Directives of the test's own:
 //
-//	@start ARGS         a server on a port of the system's choice, until it is ready; what it has logged
-//	@hardened           one with docs/hardened.conf; connections log in as the user whose name they have
+//	@start [FILE] ARGS  a server on a port of the system's choice or on --unixsocket, until it is ready;
+//	                    what it has logged
+//	@hardened           one with docs/hardened.conf; connections log in as the user whose name they have,
+//	                    unless a word says that the file is as it is distributed
 //	@stdin TEXT         what the next process reads
 //	@env NAME=VALUE     a variable of the next process
 //	@file NAME TEXT     writes a file
@@ -37,11 +40,12 @@ import (
 //	@exit               the end of the process: its exit code, the rest of its log, and 2> stderr
 //	@run ARGS           the same of a process that runs to its end
 //	@here ARGS          the same of the command in this process
+//	@read NAME          what is in a file
 //	@files              the names in the working directory
 func TestCases(t *testing.T) {
 	t.Parallel()
 	files, err := scenario.Glob("testdata/cases/*.cases", "start", "hardened", "stdin", "env", "file",
-		"certificates", "signal", "log", "until", "each", "exit", "run", "here", "files")
+		"certificates", "signal", "log", "until", "each", "exit", "run", "here", "read", "files")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
@@ -77,13 +81,15 @@ type casesRun struct {
 // A caseClient is a connection to a process.
 type caseClient struct{ *client }
 
-func (c caseClient) Send(args [][]byte) error {
-	b := fmt.Appendf(nil, "*%d\r\n", len(args))
-	for _, a := range args {
-		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(a), a)
+func encodeCommand[T string | []byte](words ...T) []byte {
+	b := fmt.Appendf(nil, "*%d\r\n", len(words))
+	for _, w := range words {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
 	}
-	return c.SendRaw(b)
+	return b
 }
+
+func (c caseClient) Send(args [][]byte) error { return c.SendRaw(encodeCommand(args...)) }
 
 func (c caseClient) SendRaw(b []byte) error { _, err := c.Write(b); return err }
 func (c caseClient) Reply() ([]byte, error) { return scenario.ReadReply(c.r, nil) }
@@ -174,8 +180,12 @@ func (r *casesRun) directives() map[string]func(text string) string {
 	}
 	return map[string]func(text string) string{
 		"start": func(text string) string {
+			words := r.words(text)
 			args := []string{"--bind", "127.0.0.1", "--port", "0", "--ready-line", "yes"}
-			r.run(append(args, r.words(text)...))
+			if len(words) > 0 && !strings.HasPrefix(words[0], "-") { // a file
+				args, words = append(words[:1:1], args...), words[1:]
+			}
+			r.run(append(args, words...))
 			r.clients = map[string]caseClient{}
 			var m []string
 			said := ""
@@ -186,11 +196,14 @@ func (r *casesRun) directives() map[string]func(text string) string {
 				require.NoError(r.t, err, "stderr: %s", &r.stderr)
 			}
 			r.addr, r.port = "127.0.0.1:"+m[1], m[1]
-			r.vars["PORT"] = r.port
+			if i := slices.Index(words, "--unixsocket"); i >= 0 {
+				r.addr, r.port = filepath.Join(r.dir, words[i+1]), ""
+			}
+			r.vars["PORT"], r.vars["PID"] = m[1], strconv.Itoa(r.cmd.Process.Pid)
 			return r.show(0, said, "")
 		},
-		"hardened": quiet(func(string) {
-			r.hardened = startHardened(r.t, true)
+		"hardened": quiet(func(text string) {
+			r.hardened = startHardened(r.t, text == "")
 			r.process = r.hardened.process
 		}),
 		"stdin": quiet(func(text string) { r.stdin = strings.NewReader(r.words(text)[0]) }),
@@ -241,6 +254,11 @@ func (r *casesRun) directives() map[string]func(text string) string {
 			var stdout, stderr bytes.Buffer
 			code := run(r.words(text), strings.NewReader(""), &stdout, &stderr)
 			return r.show(code, stdout.String(), stderr.String())
+		},
+		"read": func(name string) string {
+			text, err := os.ReadFile(filepath.Join(r.dir, name))
+			require.NoError(r.t, err)
+			return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)
 		},
 		"files": func(string) string {
 			entries, err := os.ReadDir(r.dir)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zlimit/zlimit/scenario"
 )
 
 // Servers with an append-only file are killed by SIGKILL under load, repeatedly, and
@@ -306,39 +307,20 @@ func isError(reply string) bool {
 	return len(reply) > 1 && reply[0] == '-' && 'A' <= reply[1] && reply[1] <= 'Z'
 }
 
-// value reads a reply: an array as its elements in sequence, nil as "", an error with
-// its minus.
+// value reads a reply: an array without its brackets, nil as "", an error with its minus.
 func (c *client) value() (string, error) {
-	line, err := c.r.ReadString('\n')
+	reply, err := scenario.ReadReply(c.r, nil)
 	if err != nil {
 		return "", err
 	}
-	line = strings.TrimSuffix(line, "\r\n")
-	switch line[0] {
-	case '-':
-		return line, nil
-	case '+', ':':
-		return line[1:], nil
+	text, err := scenario.Show(reply)
+	switch {
+	case reply[0] == '-':
+		text = "-" + text
+	case reply[0] == '*':
+		text = strings.Trim(text, "[]")
+	case text == "(nil)":
+		text = ""
 	}
-	n, err := strconv.Atoi(line[1:])
-	if err != nil || n < 0 {
-		return "", err
-	}
-	if line[0] == '$' {
-		text := make([]byte, n+2)
-		_, err := io.ReadFull(c.r, text)
-		return string(text[:n]), err
-	}
-	if line[0] != '*' {
-		return "", errors.New("not a reply: " + line)
-	}
-	var elems []string
-	for range n {
-		elem, err := c.value()
-		if err != nil {
-			return "", err
-		}
-		elems = append(elems, elem)
-	}
-	return strings.Join(elems, " "), nil
+	return text, err
 }

@@ -126,17 +126,6 @@ func TestHardenedRefusesStrangers(t *testing.T) {
 	}
 }
 
-// TestHardenedHasNoPasswords checks that nobody can log in with the file as it is
-// distributed.
-func TestHardenedHasNoPasswords(t *testing.T) {
-	t.Parallel()
-	c := startHardened(t, false).dial(t, "")
-	for _, user := range []string{"default", "limiter", "operator", "metrics"} {
-		require.Regexp(t, "^-WRONGPASS", c.ask(t, "AUTH "+user+` ""`), user)
-		require.Regexp(t, "^-WRONGPASS", c.ask(t, "AUTH "+user+" "+user), user)
-	}
-}
-
 // TestHardenedSlowsGuessers: of many attempts at once some are refused without a look at
 // the password, even if it is right.
 func TestHardenedSlowsGuessers(t *testing.T) {

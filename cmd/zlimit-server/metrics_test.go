@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -25,14 +24,4 @@ func TestMetricsAddr(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.Body.Close())
 	require.Contains(t, string(text), "rate_limit_allowed_total{algorithm=\"log\"} 0\n")
-}
-
-func TestMetricsAddrInUse(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	require.Equal(t, "zlimit-server: metrics-addr "+l.Addr().String()+
-		" is in use: stop what listens there, or choose another\n",
-		requireFails(t, "--port", "0", "--port-file", "p", "--metrics-addr", l.Addr().String()))
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,8 +33,7 @@ func startChild(t *testing.T, args ...string) (p *process, stdin io.WriteCloser,
 	}
 }
 
-// TestReadyLine checks what a program that has started the server learns from it, over TCP
-// and on a socket in a folder with a difficult name.
+// TestReadyLine checks what a program that has started the server learns from it.
 func TestReadyLine(t *testing.T) {
 	t.Parallel()
 	args, path := anyPort(t)
@@ -53,19 +51,6 @@ func TestReadyLine(t *testing.T) {
 	code, said := p.wait(t)
 	require.Zero(t, code)
 	require.Contains(t, said, "standard input has ended: finishing the commands under way")
-
-	dir, err := os.MkdirTemp("", "zl ä") // a socket's path has at most 104 bytes
-	require.NoError(t, err)
-	defer os.RemoveAll(dir)
-	socket := filepath.Join(dir, "s ö.sock")
-	p, stdin, ready = startChild(t, "--port", "0", "--unixsocket", socket, "--unixsocketperm", "700")
-	require.Regexp(t, `^ready port=0 `, ready)
-	p.addr, p.port = socket, ""
-	require.Equal(t, "+PONG", p.dial(t).ask(t, "PING"))
-	require.NoError(t, stdin.Close())
-	code, _ = p.wait(t)
-	require.Zero(t, code)
-	require.NoFileExists(t, socket)
 }
 
 // TestEmbeddingPage starts the server as docs/embedding.md says.
@@ -98,32 +83,6 @@ func TestEmbeddingPage(t *testing.T) {
 	require.Zero(t, code)
 }
 
-// TestNoReadyLine checks that a server which cannot start reports why, and is never ready.
-func TestNoReadyLine(t *testing.T) {
-	t.Parallel()
-	args, path := anyPort(t)
-	start(t, args...)
-	port, err := os.ReadFile(path)
-	require.NoError(t, err)
-	taken := strings.TrimSpace(string(port))
-	require.Contains(t, requireFails(t, "--bind", "127.0.0.1", "--port", taken, "--ready-line", "yes"),
-		"port "+taken+" is in use")
-
-	p, stdin, ready := startChild(t, "--bind", "127.0.0.1", "--port", "0") // without a file
-	require.Regexp(t, `^ready port=[1-9]`, ready)
-	require.NoError(t, stdin.Close())
-	code, _ := p.wait(t)
-	require.Zero(t, code)
-
-	dump := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dump, "dump.rdb"), []byte("no snapshot"), 0o600))
-	args, _ = anyPort(t)
-	p = startAsync(t, append(args, "--ready-line", "yes", "--dir", dump, "--save", "60 1")...)
-	code, said := p.wait(t)
-	require.Equal(t, 1, code)
-	require.NotContains(t, said, "ready port=")
-}
-
 // TestOrphan checks that a server ends after its parent was killed by SIGKILL.
 func TestOrphan(t *testing.T) {
 	t.Parallel()
@@ -148,21 +107,4 @@ func TestOrphan(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(rest), "standard input has ended")
 	_ = parent.Wait()
-}
-
-// TestStdinRefusals checks standard inputs that cannot be watched.
-func TestStdinRefusals(t *testing.T) {
-	t.Parallel()
-	p := prepare(t, "-", "--exit-with-stdin", "yes")
-	p.cmd.Stdin = strings.NewReader("port 0\n")
-	p.run(t)
-	code, _ := p.wait(t)
-	require.Equal(t, 1, code)
-	require.Contains(t, p.stderr.String(), "cannot be combined with a configuration from standard input")
-
-	args, _ := anyPort(t)
-	p = startAsync(t, append(args, "--exit-with-stdin", "yes")...) // its standard input is /dev/null
-	code, said := p.wait(t)
-	require.Zero(t, code)
-	require.Contains(t, said, "standard input has ended")
 }

@@ -121,14 +121,6 @@ func newReplyClient(t *testing.T, p *process) *replyClient {
 	return &replyClient{nc, bufio.NewReaderSize(nc, 1<<20)}
 }
 
-func encodeCommand(words ...string) []byte {
-	b := fmt.Appendf(nil, "*%d\r\n", len(words))
-	for _, w := range words {
-		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
-	}
-	return b
-}
-
 const replyMark = "+the end of the replies"
 
 // send sends input and reads until it is answered. It returns how many bytes that were, and whether the

@@ -2,7 +2,6 @@ package rls
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -75,79 +74,6 @@ func TestHealth(t *testing.T) {
 	p.send(p.call(id+2, nil, ":path", pathHealth))
 	require.Equal(t, "\x08\x02", string(p.reply(id+2)))
 	require.Zero(t, p.logins.opened, "health needs no login")
-}
-
-// TestCallErrors calls in wrong ways that end the stream only.
-func TestCallErrors(t *testing.T) {
-	message := lengthPrefixed(ask("a"))
-	long := strings.Repeat("0", 6000) // of five bits each
-	tests := []struct {
-		name   string
-		fields []string
-		data   []byte
-		http   string
-		code   string
-		text   string // a part of it
-	}{
-		{"method", []string{":method", "GET"}, message, "405", "13", "POST"},
-		{"content type", []string{"content-type", "application/json"}, message, "415", "13", "content type"},
-		{"grpc-web", []string{"content-type", "application/grpc-web"}, message, "415", "13", "content type"},
-		{"codec", []string{"content-type", "application/grpc+json"}, message, "415", "13", "content type"},
-		{"path", []string{":path", "/a.B/C"}, message, "200", "12", "unknown method /a.B/C"},
-		{"path, encoded", []string{":path", "/ä%"}, message, "200", "12", "/%C3%A4%25"},
-		{"watch", []string{":path", "/grpc.health.v1.Health/Watch"}, message, "200", "12", "Watch"},
-		{"header list", []string{"a", long, "b", long, "c", long}, message, "431", "8", "headers larger"},
-		{"no message", nil, nil, "200", "13", "no message"},
-		{"no prefix", nil, []byte{0, 0, 0}, "200", "13", "no message"},
-		{"cut", nil, message[:len(message)-1], "200", "13", "incomplete"},
-		{"two", nil, append(message[:len(message):len(message)], message...), "200", "13", "more than one"},
-		{"huge", nil, []byte{0, 0x40, 0, 0, 0}, "200", "8", "larger than 65536"},
-		{"flags", nil, []byte{2, 0, 0, 0, 0}, "200", "13", "flags"},
-		{"compressed", []string{"grpc-encoding", "gzip"}, []byte{1, 0, 0, 0, 0}, "200", "12", "compressed"},
-		{"compressed by none", nil, []byte{1, 0, 0, 0, 0}, "200", "13", "without grpc-encoding"},
-		{"protobuf", nil, lengthPrefixed([]byte{0x0a, 9}), "200", "13", "malformed"},
-		{"health", []string{":path", pathHealth}, lengthPrefixed([]byte{0x0a, 9}), "200", "13", "malformed"},
-		{"UTF-8", nil, lengthPrefixed([]byte{0x0a, 1, 0xff}), "200", "13", "UTF-8"},
-	}
-	for _, tt := range tests {
-		for _, split := range []bool{false, true} {
-			t.Run(tt.name+"/"+strconv.FormatBool(split), func(t *testing.T) {
-				p := newPeer(t, Options{})
-				p.send(p.open(1, tt.fields...))
-				if split {
-					p.send(makeFrame(frameData, 0, 1, tt.data), makeFrame(frameData, flagEndStream, 1, nil))
-				} else {
-					p.send(makeFrame(frameData, flagEndStream, 1, tt.data))
-				}
-				code, text := p.failure(1)
-				require.Equal(t, tt.code, code)
-				require.Contains(t, text, tt.text)
-				require.Equal(t, tt.http, p.fields[":status"])
-				if code == "12" {
-					require.Equal(t, "identity", p.fields["grpc-accept-encoding"])
-				}
-				p.conn.waitIdle()
-				if p.conn.size() > 0 {
-					p.expectReset(1, codeNo)
-				}
-				p.send(p.call(3, ask("a")))
-				p.reply(3)
-			})
-		}
-	}
-}
-
-// TestCompressionStateSurvives refuses and ignores streams, whose headers later ones refer to.
-func TestCompressionStateSurvives(t *testing.T) {
-	p := newPeer(t, Options{})
-	p.send(p.open(1, "content-length", "x", "a", "1")) // malformed
-	p.expectReset(1, codeProtocol)
-	p.send(p.call(3, ask("k"), ":path", "/other", "b", "2"))
-	code, _ := p.failure(3)
-	require.Equal(t, "12", code)
-	p.expectReset(3, codeNo)
-	p.send(p.call(5, ask("k"), "a", "1", "b", "2"))
-	p.reply(5)
 }
 
 func TestRefusals(t *testing.T) {

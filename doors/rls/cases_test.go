@@ -35,14 +35,17 @@ var (
 // TestCases runs testdata/*.cases, in the format of package scenario, on connections of newPeer. A command
 // sends a frame. The reply is what the server sends then, but for WINDOW_UPDATE.
 //
-//	CALL STREAM [NAME VALUE ...]        a whole call with fields that differ
-//	OPEN STREAM [NAME VALUE ...]        its HEADERS
-//	FIELDS[+FLAG] STREAM NAME VALUE ... HEADERS of these fields
-//	SET ID VALUE                        a setting
-//	WINDOW STREAM N                     WINDOW_UPDATE
-//	KIND[+FLAG ...] STREAM [PAYLOAD]    any frame, also of a kind that is a number
+//	CALL STREAM [NAME VALUE ...]            a whole call with fields that differ
+//	SEND STREAM MESSAGE [NAME VALUE ...]    the same of what stands for the message and its prefix
+//	PIECES STREAM MESSAGE [NAME VALUE ...]  so, with the end of the stream in a frame of its own
+//	OPEN STREAM [NAME VALUE ...]            its HEADERS
+//	FIELDS[+FLAG] STREAM NAME VALUE ...     HEADERS of these fields
+//	SET ID VALUE                            a setting
+//	WINDOW STREAM N                         WINDOW_UPDATE
+//	KIND[+FLAG ...] STREAM [PAYLOAD]        any frame, also of a kind that is a number
 //
-// Stream new is one more than before, and newest is that again. The clock moves once in a section.
+// Stream new is one more than before, and newest is that again. $MESSAGE is a message of CALL with its
+// prefix. The clock moves once in a section.
 func TestCases(t *testing.T) {
 	scenario.Play(t, "testdata/*.cases", func(t *testing.T, _ scenario.Section) *scenario.Runner {
 		p := newPeer(t, Options{})
@@ -60,6 +63,7 @@ func TestCases(t *testing.T) {
 			return strings.Join(shown, ", ")
 		})
 		return &scenario.Runner{
+			Vars: map[string]string{"MESSAGE": string(lengthPrefixed(ask("a")))},
 			Dial: func(string) (scenario.Client, error) { return c, nil },
 			SetClock: func(nowMs int64) error {
 				p.clock.advance(time.Duration(nowMs-scenario.StartMs) * time.Millisecond)
@@ -93,6 +97,12 @@ func (p *peer) frameOf(verb string, words []string) []byte {
 	switch kind {
 	case "CALL":
 		return p.call(stream, ask("a"), words[1:]...)
+	case "SEND":
+		return append(p.open(stream, words[2:]...),
+			makeFrame(frameData, flagEndStream, stream, []byte(words[1]))...)
+	case "PIECES":
+		return slices.Concat(p.open(stream, words[2:]...), makeFrame(frameData, 0, stream, []byte(words[1])),
+			makeFrame(frameData, flagEndStream, stream, nil))
 	case "OPEN":
 		return p.open(stream, words[1:]...)
 	case "FIELDS":
@@ -119,6 +129,9 @@ func (p *peer) show() []string {
 		return []string{fmt.Sprint("reply ", stream)}
 	} else if head[3] == frameHeaders {
 		code, text := p.failure(stream)
+		if encodings := p.fields["grpc-accept-encoding"]; encodings != "" {
+			text += " (accepts " + encodings + ")"
+		}
 		return []string{fmt.Sprint("failure ", stream, " ", p.fields[":status"], " ", code, " ", text)}
 	}
 	switch f := p.next(); f.kind {

@@ -15,35 +15,6 @@ func settings(pairs ...uint32) []byte {
 	return makeFrame(frameSettings, 0, 0, b)
 }
 
-// TestIgnored sends what means nothing here.
-func TestIgnored(t *testing.T) {
-	p := newPeer(t, Options{})
-	p.send(makeFrame(77, 0xff, 5, []byte("unknown")), makeFrame(framePriority, 0, 7, make([]byte, 5)),
-		makeFrame(framePing, flagAck, 0, make([]byte, 8)), settings(0xabcd, 1))
-	require.Equal(t, byte(flagAck), p.nextOf(frameSettings).flags)
-	p.send(append(p.open(9, "grpc-timeout", "1n", "grpc-encoding", "identity", "content-type",
-		"application/grpc+proto"),
-		makeFrame(frameData, 0, 9, lengthPrefixed(ask("a")))...),
-		makeFrame(frameHeaders, flagEndHeaders|flagEndStream, 9, p.encode("a-trailer", "v")))
-	p.reply(9)
-	p.expectAlive()
-}
-
-func TestTooManyStreams(t *testing.T) {
-	p := newPeer(t, Options{})
-	id := uint32(1)
-	for range maxStreams {
-		p.send(p.open(id))
-		id += 2
-	}
-	p.send(p.open(id))
-	p.expectReset(id, codeRefusedStream)
-	p.send(makeFrame(frameData, flagEndStream, 1, lengthPrefixed(ask("a"))))
-	p.reply(1)
-	p.send(p.call(id+2, ask("a")))
-	p.reply(id + 2)
-}
-
 // TestPreface sends other beginnings.
 func TestPreface(t *testing.T) {
 	tests := []struct {
@@ -84,14 +55,4 @@ func TestFirstSettings(t *testing.T) {
 	require.Equal(t, map[uint16]uint32{
 		settingMaxStreams: 100, settingInitialWindow: streamWindow, settingMaxHeaderListSize: maxHeaderList,
 	}, got)
-}
-
-// TestCallsPayForControlFrames has a client of grpc-go's kind, which sends a PING for each answer.
-func TestCallsPayForControlFrames(t *testing.T) {
-	p := newPeer(t, Options{})
-	for id := uint32(1); id < 3*maxControl; id += 2 {
-		p.send(makeFrame(framePing, 0, 0, make([]byte, 8)), p.call(id, ask("a")))
-		p.reply(id)
-	}
-	p.expectAlive()
 }

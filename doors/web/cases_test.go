@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zlimit/zlimit/doors"
 	"github.com/zlimit/zlimit/scenario"
 )
 
@@ -23,6 +25,8 @@ var byProxy = []string{"X-Original-Method: GET", "X-Original-URI: /a?b=c", "X-Re
 //	URI TEXT                            one with another X-Original-URI
 //	PROXY QUERY                         one with another query of /v1/auth
 //	CHECK BODY                          a body of JSON to /v1/check
+//	DECIDED JSON                        a call to /v1/check whose decision is a doors.Response, and
+//	ALLOWED JSON                        one about a key, a doors.KeyDecision: status, headers as shown, body
 //	SEND METHOD TARGET BODY HEADER ...  any other
 func TestCases(t *testing.T) {
 	scenario.Play(t, "testdata/*.cases", func(t *testing.T, _ scenario.Section) *scenario.Runner {
@@ -42,6 +46,17 @@ func TestCases(t *testing.T) {
 func (b *bench) ask(verb string, words []string) string {
 	r := request("GET", edge, "", byProxy...)
 	switch verb {
+	case "DECIDED":
+		b.decide = func(_ *doors.Request, out *doors.Response) error {
+			*out = doors.Response{}
+			return json.Unmarshal([]byte(words[0]), out)
+		}
+		w, body := b.check(oneDescriptor)
+		return fmt.Sprint(w.Code, " ", shown(w.Header()), " ", body)
+	case "ALLOWED":
+		b.allow = func(out *doors.KeyDecision) error { return json.Unmarshal([]byte(words[0]), out) }
+		w, body := b.check(`{"key":"a"}`)
+		return fmt.Sprint(w.Code, " ", shown(w.Header()), " ", body)
 	case "GET":
 		r = request("GET", words[0], "", words[1:]...)
 	case "EDGE":

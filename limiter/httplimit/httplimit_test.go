@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/limiter/httplimit"
-	"github.com/zlimit/zlimit/limiter/httplimit/inprocess"
 	"github.com/zlimit/zlimit/zlimittest"
 )
 
@@ -37,140 +36,6 @@ func fixed(d httplimit.Decision) httplimit.Backend {
 	return httplimit.BackendFunc(func(context.Context, string, httplimit.Quota) (httplimit.Decision, error) {
 		return d, nil
 	})
-}
-
-// Headers are compared byte for byte; seconds are rounded up.
-func TestHeaders(t *testing.T) {
-	const ms = time.Millisecond
-	for _, c := range []struct {
-		name          string
-		quota         httplimit.Quota
-		d             httplimit.Decision
-		policy, limit string
-		retry         string
-		legacy        string // limit remaining reset
-	}{
-		{
-			"admitted",
-			httplimit.Quota{Limit: 100, Window: time.Minute},
-			httplimit.Decision{Allowed: true, Remaining: 99, ResetAfter: time.Minute},
-			`"default";q=100;w=60`, `"default";r=99;t=60`, "", "100 99 60",
-		},
-		{
-			"rounded up",
-			httplimit.Quota{Limit: 5, Window: 1500 * ms},
-			httplimit.Decision{Allowed: true, Remaining: 4, ResetAfter: 1001 * ms},
-			`"default";q=5;w=2`, `"default";r=4;t=2`, "", "5 4 2",
-		},
-		{
-			"denied",
-			httplimit.Quota{Name: "burst", Limit: 5, Window: time.Minute},
-			httplimit.Decision{RetryAfter: 8161 * ms, ResetAfter: 9384 * ms},
-			`"burst";q=5;w=60`, `"burst";r=0;t=9`, "9", "5 0 9",
-		},
-		{
-			"denied for one millisecond",
-			httplimit.Quota{Limit: 5, Window: time.Minute},
-			httplimit.Decision{RetryAfter: ms, ResetAfter: time.Minute},
-			`"default";q=5;w=60`, `"default";r=0;t=1`, "1", "5 0 1",
-		},
-		{
-			"never",
-			httplimit.Quota{Limit: 5, Window: time.Minute, Cost: 6},
-			httplimit.Decision{Remaining: 5, RetryAfter: httplimit.Never},
-			`"default";q=5;w=60`, `"default";r=5;t=0`, "", "5 5 0",
-		},
-		{
-			"never, in a backend's own words",
-			httplimit.Quota{Limit: 5, Window: time.Minute, Cost: 6},
-			httplimit.Decision{Remaining: 5, RetryAfter: -ms},
-			`"default";q=5;w=60`, `"default";r=5;t=0`, "", "5 5 0",
-		},
-		{
-			"a name to escape",
-			httplimit.Quota{Name: `a "b" \c`, Limit: 5, Window: time.Second},
-			httplimit.Decision{Allowed: true, Remaining: -3},
-			`"a \"b\" \\c";q=5;w=1`, `"a \"b\" \\c";r=0;t=0`, "", "5 0 0",
-		},
-		{
-			"numbers at the end of what a field holds",
-			httplimit.Quota{Limit: 999_999_999_999_999, Window: 1<<63 - 1 - (1<<63-1)%ms},
-			httplimit.Decision{Allowed: true, Remaining: 1 << 60, ResetAfter: 1<<63 - 1},
-			`"default";q=999999999999999;w=2147483647`, `"default";r=999999999999999;t=2147483647`, "",
-			"999999999999999 999999999999999 2147483647",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			for _, legacy := range []bool{false, true} {
-				h := httplimit.New(httplimit.Options{
-					Backend: fixed(c.d), OnError: httplimit.FailClosed, Legacy: legacy,
-					QuotaFor: func(*http.Request) (httplimit.Quota, bool) { return c.quota, true },
-				})(hello)
-				w := get(h, nil)
-				require.Equal(t, c.policy, w.Header().Get("RateLimit-Policy"))
-				require.Equal(t, c.limit, w.Header().Get("RateLimit"))
-				require.Equal(t, c.retry, w.Header().Get("Retry-After"))
-				want := "  "
-				if legacy {
-					want = c.legacy
-				}
-				require.Equal(t, want,
-					w.Header().Get("X-RateLimit-Limit")+" "+w.Header().Get("X-RateLimit-Remaining")+" "+
-						w.Header().Get("X-RateLimit-Reset"))
-				if c.d.Allowed {
-					require.Equal(t, "200 hello", fmt.Sprint(w.Code, " ", w.Body))
-				} else {
-					require.Equal(t, "429 too many requests\n", fmt.Sprint(w.Code, " ", w.Body))
-				}
-			}
-		})
-	}
-}
-
-// zlimit in this process and a server behind a connection give the same answers, and waiting for Retry-After
-// admits.
-func TestBackends(t *testing.T) {
-	srv := zlimittest.RunWith(t, zlimittest.Options{Frozen: true})
-	for name, backend := range map[string]httplimit.Backend{
-		"commands": httplimit.Commands(srv.Inner().Do),
-		"typed":    inprocess.Backend(srv.Inner().Limiter()),
-	} {
-		t.Run(name, func(t *testing.T) {
-			srv.Do("FLUSHALL")
-			h := httplimit.New(httplimit.Options{
-				Backend: backend,
-				Quota:   httplimit.Quota{Limit: 2, Window: 10 * time.Second},
-				OnError: httplimit.FailClosed,
-				Key:     func(r *http.Request) string { return r.Header.Get("User") },
-			})(hello)
-			as := func(user string) func(*http.Request) {
-				return func(r *http.Request) { r.Header.Set("User", user) }
-			}
-			require.Equal(t, `"default";r=1;t=10`, get(h, as("ann")).Header().Get("RateLimit"))
-			srv.Advance(1500 * time.Millisecond)
-			require.Equal(t, `"default";r=0;t=10`, get(h, as("ann")).Header().Get("RateLimit"))
-			denied := get(h, as("ann"))
-			require.Equal(t, 429, denied.Code)
-			require.Equal(t, "9", denied.Header().Get("Retry-After")) // 8.5 s
-			require.Equal(t, 200, get(h, as("bob")).Code)
-			require.Empty(t, get(h, as("")).Header().Get("RateLimit"), "an empty key is not limited")
-			srv.Advance(9 * time.Second)
-			require.Equal(t, 200, get(h, as("ann")).Code)
-			srv.Key("ann").RequireUnits(2)
-
-			d, err := backend.Allow(t.Context(), "ann",
-				httplimit.Quota{Limit: 2, Window: time.Second, Cost: 3})
-			require.NoError(t, err)
-			require.Equal(t, httplimit.Never, d.RetryAfter)
-
-			once := httplimit.Quota{Limit: 1, Window: time.Second} // a cost of 0 is 1
-			for _, want := range []bool{true, false} {
-				d, err := backend.Allow(t.Context(), "dan", once)
-				require.NoError(t, err)
-				require.Equal(t, want, d.Allowed)
-			}
-		})
-	}
 }
 
 // The middleware uses the functions for key and quota, and the cost.
@@ -280,20 +145,6 @@ func TestInvalidOptions(t *testing.T) {
 	require.PanicsWithValue(t, noLimit, func() {
 		httplimit.New(httplimit.Options{Backend: fixed(httplimit.Decision{}), OnError: httplimit.FailOpen})
 	})
-}
-
-// Two middlewares each add their item to the headers.
-func TestTwoLimits(t *testing.T) {
-	limit := func(name string) func(http.Handler) http.Handler {
-		return httplimit.New(httplimit.Options{
-			Backend: fixed(httplimit.Decision{Allowed: true, Remaining: 1}),
-			Quota:   httplimit.Quota{Name: name, Limit: 2, Window: time.Second},
-			OnError: httplimit.FailOpen,
-		})
-	}
-	w := get(limit("a")(limit("b")(hello)), nil)
-	require.Equal(t, []string{`"a";q=2;w=1`, `"b";q=2;w=1`}, w.Header().Values("RateLimit-Policy"))
-	require.Equal(t, []string{`"a";r=1;t=0`, `"b";r=1;t=0`}, w.Header().Values("RateLimit"))
 }
 
 // Exactly the limit of concurrent requests passes.
