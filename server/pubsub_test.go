@@ -109,17 +109,3 @@ func TestNoMessageIsLost(t *testing.T) {
 	require.Equal(t, received[0], received[1])
 	require.Equal(t, received[0], received[2])
 }
-
-// TestShutdownSendsPublishedMessages: shutdown loses no message that PUBLISH has
-// counted.
-func TestShutdownSendsPublishedMessages(t *testing.T) {
-	t.Parallel()
-	srv, served, _ := serveWith(t, config.New())
-	c, publisher := subscriber(t, srv), connect(t, srv)
-	for range 50 {
-		require.Equal(t, ":1", publisher.call(t, "PUBLISH", "a", "m"))
-	}
-	require.NoError(t, srv.Close())
-	requireServeReturned(t, served)
-	require.Equal(t, strings.Repeat(messageOf("m")+"\r\n", 50), c.readToEnd(t))
-}
