@@ -24,8 +24,8 @@ import (
 
 // TestCases runs testdata/cases, in the format of package scenario, over sockets of a server. The name of a
 // connection says what it is: up... goes to the upstream of a gateway, tls... to tls-port with a certificate,
-// bare... there without one, plain... there without TLS, slow... has a small buffer, and close resets reset....
-// Directives of the test's own:
+// bare... there without one, plain... there without TLS, slow... has a small buffer, and reset... is reset
+// when it is closed. Directives of the test's own:
 //
 //	@gateway --name value   the server is the upstream of a gateway with the directives; connections go to
 //	                        the gateway

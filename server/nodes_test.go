@@ -185,8 +185,8 @@ func (r *nodesRun) untilReply(text string, jump time.Duration) {
 //	@ticks N                periodic work, N times
 //	@jump NAME MS           its clocks jump ahead; of a redis-server only held ones
 //	@pass NAME MS           time passes at a server
-//	@certificates           $CERT, $KEY, $CA and others; $TLS are the directives with them, and $UPSTREAM those
-//	                        of a gateway
+//	@certificates           $CERT, $KEY, $CA and others; $TLS are the directives with them, $UPSTREAM a
+//	                        gateway's
 //	@listen NAME            it listens for TLS at $NAMETLS
 //	@tend [NAME ...]        from now on there is periodic work on these only
 //	@silent NAME PORT       the connection NAME9 is a replica that confirms nothing, and listens on a port
