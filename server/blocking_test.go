@@ -3,7 +3,6 @@ package server_test
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"runtime"
 	"testing"
 	"time"
@@ -22,35 +21,6 @@ func (w *wire) awaitBlocked(t *testing.T, clients int) {
 func (w *wire) sendLine(t *testing.T, line string) {
 	t.Helper()
 	require.NoError(t, w.send(wordsOf(t, line)))
-}
-
-// A client that hangs up is unblocked at once: elements pushed later are not lost.
-func TestBlockedClientHangsUp(t *testing.T) {
-	srv := start(t, "--bind", "127.0.0.1")
-	b := connect(t, srv)
-	for name, hangUp := range map[string]func(a *wire){
-		"close":      func(a *wire) { _ = a.conn.Close() },
-		"half close": func(a *wire) { _ = a.conn.(*net.TCPConn).CloseWrite() },
-		"reset":      func(a *wire) { _ = a.conn.(*net.TCPConn).SetLinger(0); _ = a.conn.Close() },
-		"close behind a pipeline": func(a *wire) {
-			_ = a.sendRaw([]byte("RPUSH k y\r\nPING\r\n"))
-			_ = a.conn.Close()
-		},
-		"CLIENT KILL": func(a *wire) {
-			doLine(t, b, "CLIENT KILL ADDR "+a.conn.LocalAddr().String())
-			require.Zero(t, a.awaitClose(t))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := connect(t, srv)
-			a.sendLine(t, "BLPOP k m 0")
-			b.awaitBlocked(t, 1)
-			hangUp(a)
-			b.awaitBlocked(t, 0)
-			require.Equal(t, ":1", doLine(t, b, "RPUSH k x"))
-			require.Equal(t, ":1", doLine(t, b, "DEL k"))
-		})
-	}
 }
 
 // Shutdown does not wait for blocked clients.

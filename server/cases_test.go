@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,17 +19,20 @@ import (
 	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/scenario"
 	"github.com/zlimit/zlimit/server"
+	"github.com/zlimit/zlimit/testca"
 )
 
 // TestCases runs testdata/cases, in the format of package scenario, over sockets of a server. The name of a
 // connection says what it is: up... goes to the upstream of a gateway, tls... to tls-port with a certificate,
-// bare... there without one, and slow... has a small buffer. Directives of the test's own:
+// bare... there without one, plain... there without TLS, slow... has a small buffer, and reset... is reset
+// when it is closed. Directives of the test's own:
 //
 //	@gateway --name value   the server is the upstream of a gateway with the directives; connections go to
 //	                        the gateway
 //	@starts --name value    a server with the directives starts, OK, or says why it does not
 //	@try NAME [ADDRESS]     a connection of its own sends PING, to an address or where NAME goes: the reply,
 //	                        or why there is none
+//	@open NAME              the connection opens. Its handshake waits until something is sent
 //	@ends NAME              the connection ends, gracefully or not: the number of bytes that were left
 //	@garbage NAME "BYTES"   the connection sends bytes, unless it has ended meanwhile, and then no more
 //	@until /RE/ NAME: CMD   the command is sent until its reply matches
@@ -40,13 +44,15 @@ import (
 //	$TLS                            the directives of a server that listens for TLS
 //	$CERT $KEY $CA                  its files
 //	$RSACERT $RSAKEY                another pair of files, with a key of RSA
+//	$OLDCERT $OLDKEY                one that has expired
+//	$ADDRNAME                       the address of the connection name
 //	$DIR                            an empty directory
 //	$HOST $HOSTB $HOSTC             loopback addresses that no other test uses
 //	$FREE $FREEB $FREEC             ports that are free at $HOST
 //	$TAKEN                          a port that is in use there
 func TestCases(t *testing.T) {
 	files, err := scenario.Glob("testdata/cases/*.cases",
-		"gateway", "starts", "try", "ends", "garbage", "until", "logs", "log")
+		"gateway", "starts", "try", "open", "ends", "garbage", "until", "logs", "log")
 	require.NoError(t, err)
 	for _, f := range files {
 		for _, s := range f.Sections {
@@ -68,10 +74,11 @@ type casePlayer struct {
 	front, up *server.Server // the same, or a gateway and its upstream
 	log       lockedBuffer   // of both
 	wires     map[string]*wire
+	early     map[string]*wire // those that a directive has opened before the runner
 }
 
 func newCasePlayer(t *testing.T, s scenario.Section) *casePlayer {
-	p := &casePlayer{t: t, wires: map[string]*wire{}}
+	p := &casePlayer{t: t, wires: map[string]*wire{}, early: map[string]*wire{}}
 	p.Protocol, p.Dial, p.Own = s.Protocol, p.dial, p.words()
 	p.makeVars(s)
 	p.up = p.serve(append([]string{"--bind", "127.0.0.1"}, p.fill(s.Directives)...))
@@ -112,6 +119,8 @@ func (p *casePlayer) makeVars(s scenario.Section) {
 		if strings.Contains(text, "$RSA") {
 			p.Vars["RSACERT"], p.Vars["RSAKEY"] = p.certs.rsa(p.t)
 		}
+		old := testca.Leaf{Name: "old", NotAfter: time.Now().Add(-time.Hour)}
+		p.Vars["OLDCERT"], p.Vars["OLDKEY"] = p.certs.issue(p.t, "old", old)
 	}
 	for _, name := range append([]string{"$HOST"}, caseVariable.FindAllString(text, -1)...) {
 		switch name = name[1:]; {
@@ -152,20 +161,21 @@ func split(t *testing.T, text string) (out []string) {
 }
 
 func (p *casePlayer) dial(name string) (scenario.Client, error) {
-	w, err := p.open(name, "")
-	if err != nil {
-		return nil, err
+	w, err := p.early[name], error(nil)
+	if delete(p.early, name); w == nil {
+		w, err = p.open(name, "")
 	}
 	p.wires[name] = w
-	return wireClient{w}, nil
+	return wireClient{w}, err
 }
 
 // wire returns the connection with a name.
 func (p *casePlayer) wire(name string) *wire {
 	if p.wires[name] == nil {
-		_, err := p.dial(name)
+		w, err := p.open(name, "")
 		require.NoError(p.t, err)
-		p.t.Cleanup(func() { p.wires[name].conn.Close() })
+		p.t.Cleanup(func() { w.conn.Close() })
+		p.wires[name], p.early[name] = w, w
 	}
 	return p.wires[name]
 }
@@ -177,10 +187,11 @@ func (p *casePlayer) open(name, address string) (w *wire, err error) {
 		to = p.up
 	}
 	client, isTLS := p.certs.clientOf(name)
+	toTLS := isTLS || strings.HasPrefix(name, "plain")
 	switch {
-	case address == "" && isTLS && to.TLSAddr() == nil:
+	case address == "" && toTLS && to.TLSAddr() == nil:
 		return nil, errors.New("tls-port is closed")
-	case address == "" && isTLS:
+	case address == "" && toTLS:
 		address = to.TLSAddr().String()
 	case address == "":
 		network, address = to.Addr().Network(), to.Addr().String()
@@ -191,8 +202,12 @@ func (p *casePlayer) open(name, address string) (w *wire, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(name, "slow") {
+	p.Vars["ADDR"+strings.ToUpper(name)] = c.LocalAddr().String()
+	switch {
+	case strings.HasPrefix(name, "slow"):
 		require.NoError(p.t, c.(*net.TCPConn).SetReadBuffer(64<<10))
+	case strings.HasPrefix(name, "reset"):
+		require.NoError(p.t, c.(*net.TCPConn).SetLinger(0))
 	}
 	if isTLS {
 		c = tls.Client(c, p.certs.config(client))
@@ -220,7 +235,8 @@ func (p *casePlayer) words() map[string]func(text string) ([]byte, error) {
 			err := cfg.ParseArgs(split(p.t, text), nil)
 			if err == nil {
 				var srv *server.Server
-				if srv, err = server.Listen(server.Options{Config: cfg}); err == nil {
+				o := server.Options{Config: cfg, Log: slog.New(logging.Text(&p.log, 1))}
+				if srv, err = server.Listen(o); err == nil {
 					return []byte("+OK\r\n"), srv.Close()
 				}
 			}
@@ -240,6 +256,7 @@ func (p *casePlayer) words() map[string]func(text string) ([]byte, error) {
 			}
 			return reply, nil
 		},
+		"open": func(name string) ([]byte, error) { p.wire(name); return nil, nil },
 		"ends": func(name string) ([]byte, error) {
 			return fmt.Appendf(nil, ":%d\r\n", p.wire(name).awaitClose(p.t)), nil
 		},

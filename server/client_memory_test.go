@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/config"
-	"github.com/zlimit/zlimit/server"
 )
 
 // TestClientEviction: of clients that make the server keep much for them, those
@@ -70,68 +69,5 @@ func names(n int, words ...string) func(t *testing.T, c *wire) {
 			args = append(args, fmt.Appendf(nil, "name:%06d", i))
 		}
 		_ = c.send(args)
-	}
-}
-
-// TestClientEvictionSparesReaders: a client whose replies wait only until it reads
-// them is closed by nothing once it has read, and what it took is given back.
-func TestClientEvictionSparesReaders(t *testing.T) {
-	t.Parallel()
-	srv, _, _ := serveWith(t, config.New(), "--maxmemory-clients", "100mb")
-	watcher := connect(t, srv)
-	slow := startSlowReader(t, srv, 30)
-	eventually(t, func() bool { return srv.Engine().MemoryUse().Clients > 10<<20 }, func() {
-		watcher.call(t, "PING")
-	})
-	for range 30 {
-		slow.reply(t)
-	}
-	require.Equal(t, "+PONG", slow.call(t, "PING"))
-	eventually(t, func() bool { return srv.Engine().MemoryUse().Clients < 5<<20 }, func() {
-		watcher.call(t, "PING")
-	})
-	require.Equal(t, "0", infoField(t, watcher, "evicted_clients"))
-}
-
-// TestUnreadRepliesBeforeAuth: before AUTH a client may leave a kilobyte of replies
-// unread beyond what its socket takes, whatever client-output-buffer-limit says.
-// After AUTH that directive applies.
-func TestUnreadRepliesBeforeAuth(t *testing.T) {
-	t.Parallel()
-	srv, _, logged := serveWith(t, config.New(), "--requirepass", "secret")
-	watcher := connect(t, srv)
-	require.Equal(t, "+OK", watcher.call(t, "AUTH", "secret"))
-	require.Equal(t, "+OK", watcher.call(t, "SET", "big", strings.Repeat("v", 1<<20)))
-
-	stranger := connect(t, srv)
-	require.NoError(t, stranger.conn.(*net.TCPConn).SetReadBuffer(16<<10))
-	pings := bytes.Repeat([]byte("PING\r\n"), 10_000)
-	var err error
-	for range 200 { // replies of 68 MB, more than sockets take
-		if err = stranger.sendRaw(pings); err != nil {
-			break
-		}
-	}
-	require.Error(t, err, "the server closes the connection")
-	awaitOnlyWatcher(t, srv, watcher)
-	require.Contains(t, logged(), "closed by client-output-buffer-limit id=")
-
-	friend := connect(t, srv)
-	require.NoError(t, friend.conn.(*net.TCPConn).SetReadBuffer(16<<10))
-	require.NoError(t, friend.sendRaw([]byte("AUTH secret\r\n"+strings.Repeat("GET big\r\n", 20))))
-	require.Equal(t, "+OK", friend.reply(t))
-	for range 20 {
-		require.Len(t, friend.reply(t), len("$1048576\r\n")+1<<20)
-	}
-	requireReader(t, srv)
-}
-
-// requireReader requires that a client may send many commands before AUTH if it
-// reads the replies.
-func requireReader(t *testing.T, srv *server.Server) {
-	t.Helper()
-	c := connect(t, srv)
-	for range 1000 {
-		require.Equal(t, "-NOAUTH Authentication required.", c.call(t, "PING"))
 	}
 }

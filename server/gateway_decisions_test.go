@@ -15,13 +15,18 @@ import (
 
 // Decisions through a gateway are counted there as a server counts its own.
 
-// callsOf returns the commands of a section of testdata/calls.cases: counted, of each command that decides,
-// with what is no decision, or limiter, of each function that a gateway uses.
-func callsOf(t *testing.T, title string) (lines []string) {
+// callSection returns a section of testdata/calls.cases: counted, of each command that decides, with what is
+// no decision, limiter, of each function that a gateway uses, and others.
+func callSection(t *testing.T, title string) scenario.Section {
 	f, err := scenario.ReadFile("testdata/calls.cases")
 	require.NoError(t, err)
 	i := slices.IndexFunc(f.Sections, func(s scenario.Section) bool { return s.Title == title })
-	for _, step := range f.Sections[i].Steps {
+	return f.Sections[i]
+}
+
+// callsOf returns the commands of a section.
+func callsOf(t *testing.T, title string) (lines []string) {
+	for _, step := range callSection(t, title).Steps {
 		lines = append(lines, step.Line)
 	}
 	return lines

@@ -4,12 +4,10 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/oracle"
-	"github.com/zlimit/zlimit/testca"
 )
 
 // Gateways that reach their upstream over TLS, as a user of its ACL.
@@ -144,97 +142,6 @@ func TestGatewayFurtherPermissions(t *testing.T) {
 				up.call(append([]string{"ACL", "SETUSER", "gate"}, append([]string{"reset", "on", ">of-gate"},
 					strings.Fields(scriptRule)...)...)...)
 			}
-		})
-	}
-}
-
-// TestGatewaySecured: every kind of connection to the upstream logs in over TLS.
-func TestGatewaySecured(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	for name, up := range securedServers(t, c, "~* &* +@all") {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := c.gatewayTo(t, "rediss://"+up.addr, "--upstream-user", "gate", "--upstream-password",
-				"of-gate")
-			for _, step := range []struct{ line, want string }{
-				{"RL.ALLOW k 2 1h", "*5\r\n:1\r\n:2\r\n:1\r\n:0\r\n:3600000"},
-				{"SET s v", "+OK"},
-				{"LPUSH l e", ":1"},
-				{"BLPOP l 1", "*2\r\n$1\r\nl\r\n$1\r\ne"},
-				{"WATCH s", "+OK"},
-				{"MULTI", "+OK"},
-				{"GET s", "+QUEUED"},
-				{"EXEC", "*1\r\n$1\r\nv"},
-				{"SUBSCRIBE c", "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1"},
-			} {
-				require.Equal(t, step.want, w.call(t, strings.Fields(step.line)...), step.line)
-			}
-			require.Equal(t, ":1", up.call("PUBLISH", "c", "m"))
-			require.Equal(t, "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\nm", w.reply(t))
-			require.NotContains(t, up.call("CLIENT", "LIST"), "user=default name= ")
-			require.Contains(t, up.call("CLIENT", "LIST"), "user=gate")
-		})
-	}
-}
-
-// TestGatewayIsRefused: what a client of a gateway reads if the upstream does not let it in.
-func TestGatewayIsRefused(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	expiredCert, expiredKey := c.issue(t, "expired", testca.Leaf{
-		Name: "expired", NotAfter: time.Now().Add(-time.Hour),
-	})
-	for name, up := range securedServers(t, c, "~api:* -@all +get") {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			const gate = "rediss+single://gate:of-gate@"
-			for _, row := range []struct {
-				name, url  string
-				directives []string
-				line, want string
-			}{
-				{"wrong password", "rediss+single://gate:no@", nil, "GET api:k", "WRONGPASS"},
-				{"no TLS", "redis+single://gate:of-gate@", nil, "GET api:k", "UPSTREAM"},
-				// What the server says of a certificate may be lost: it closes the connection.
-				{"no certificate", gate, []string{"--upstream-tls-cert-file", ""}, "GET api:k", "UPSTREAM"},
-				{
-					"expired certificate", gate,
-					[]string{"--upstream-tls-cert-file", expiredCert, "--upstream-tls-key-file", expiredKey},
-					"GET api:k", "UPSTREAM",
-				},
-				{
-					"another authority", gate,
-					[]string{"--upstream-tls-ca-cert-file", c.otherCA},
-					"GET api:k", "certificate signed by unknown authority",
-				},
-				{"no FUNCTION", gate, nil, "RL.ALLOW api:k 1 1s", "'function|load'"},
-				{"no such command", gate, nil, "SET api:k 1", "'set'"},
-				{"no such key", gate, nil, "GET k", "NOPERM"},
-				{"permitted", gate, nil, "GET api:k", "$-1"},
-			} {
-				w := c.gatewayTo(t, row.url+up.addr, row.directives...)
-				reply := w.call(t, strings.Fields(row.line)...)
-				require.Contains(t, reply, row.want, row.name)
-			}
-		})
-	}
-}
-
-// TestGatewayIsRefusedAKey: a key that the gateway's user may not use says nothing about others.
-func TestGatewayIsRefusedAKey(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	rule := strings.Replace(limiterRule, "~*", "~api:*", 1)
-	for name, up := range securedServers(t, c, rule) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := c.gatewayTo(t, "rediss+single://gate:of-gate@"+up.addr)
-			for range 2 {
-				require.Contains(t, w.call(t, "RL.ALLOW", "other", "9", "1h"), "NOPERM")
-				require.Contains(t, w.call(t, "RL.ALLOW", "api:k", "9", "1h"), "*5\r\n:1\r\n")
-			}
-			require.Contains(t, w.call(t, "INFO", "upstream"), "decides_by=functions")
 		})
 	}
 }

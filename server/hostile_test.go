@@ -62,20 +62,6 @@ func TestMaxClientsFlood(t *testing.T) {
 	require.Equal(t, strconv.Itoa(maxClients), infoField(t, admitted[0], "total_connections_received"))
 }
 
-// TestMaxClientsPipeliningClients: a client that sends without waiting sees the
-// error too.
-func TestMaxClientsPipeliningClients(t *testing.T) {
-	t.Parallel()
-	srv, _, _ := serveWith(t, config.New(), "--maxclients", "1")
-	require.Equal(t, "+PONG", connect(t, srv).call(t, "PING"))
-	for range 100 {
-		c := connect(t, srv)
-		_, _ = c.conn.Write([]byte("PING\r\n")) // it may be closed already
-		reply, _ := c.readReply()
-		require.Equal(t, tooManyClients, string(reply))
-	}
-}
-
 // TestClosedClientsLeaveTheirPlaces: the places of clients are free once their connections are closed.
 func TestClosedClientsLeaveTheirPlaces(t *testing.T) {
 	t.Parallel()
@@ -88,17 +74,4 @@ func TestClosedClientsLeaveTheirPlaces(t *testing.T) {
 			return err == nil && string(reply) == "+OK\r\n"
 		}, func() {})
 	}
-}
-
-// TestTimeout waits for one second, the smallest timeout, which also idle clients have from CONFIG SET on.
-// TestTimeoutSparesActiveClients has clients that send commands.
-func TestTimeout(t *testing.T) {
-	t.Parallel()
-	srv, _, _ := serveWith(t, config.New())
-	idle, half := connect(t, srv), connect(t, srv)
-	require.Equal(t, "+PONG", idle.call(t, "PING"))
-	require.NoError(t, half.sendRaw([]byte("*2\r\n$4\r\nECHO\r\n$10\r\nabc")))
-	require.Equal(t, "+OK", connect(t, srv).call(t, "CONFIG", "SET", "timeout", "1"))
-	idle.awaitClose(t)
-	half.awaitClose(t)
 }

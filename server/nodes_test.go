@@ -185,10 +185,13 @@ func (r *nodesRun) untilReply(text string, jump time.Duration) {
 //	@ticks N                periodic work, N times
 //	@jump NAME MS           its clocks jump ahead; of a redis-server only held ones
 //	@pass NAME MS           time passes at a server
-//	@certificates           $CERT, $KEY, $CA and others; $TLS are the directives with them
+//	@certificates           $CERT, $KEY, $CA and others; $TLS are the directives with them, $UPSTREAM a
+//	                        gateway's
 //	@listen NAME            it listens for TLS at $NAMETLS
 //	@tend [NAME ...]        from now on there is periodic work on these only
 //	@silent NAME PORT       the connection NAME9 is a replica that confirms nothing, and listens on a port
+//	@attach NAME            the connection NAME7 is a replica that has read its copy, and has a small buffer
+//	@ends NAME              the connection ends, whatever comes before
 //	@sync NAME              the connection NAME8 is a replica that has sent SYNC and read the copy
 //	@stream NAME            the next command of the stream that comes in there, but for pings
 //	@deaf                   $deaf is a port that accepts nothing
@@ -340,6 +343,13 @@ func (r *nodesRun) directives() map[string]func(text string, words []string) str
 			r.wires[words[0]+"9"] = r.attachSilent(r.node(words[0]), words[1])
 			return ""
 		},
+		"attach": quiet(func(name string) {
+			w := r.node(name).dial(r.t)
+			require.NoError(r.t, w.conn.(*net.TCPConn).SetReadBuffer(1<<16))
+			r.attachOn(r.node(name), w)
+			r.wires[name+"7"] = w
+		}),
+		"ends": quiet(func(name string) { r.wire(name).awaitClose(r.t) }),
 		"sync": quiet(func(name string) {
 			w := r.wire(name + "8")
 			require.NoError(r.t, w.sendRaw([]byte("SYNC\r\n")))
@@ -396,6 +406,9 @@ func (r *nodesRun) certificates() {
 		"STRANGER":      "--tls-client-cert-file " + strangerCert + " --tls-client-key-file " + strangerKey,
 		"EXPIRED":       "--tls-client-cert-file " + lateCert + " --tls-client-key-file " + lateKey,
 		"EXPIREDMASTER": "--tls-cert-file " + lateCert + " --tls-key-file " + lateKey,
+		"EXPIREDGATE":   "--upstream-tls-cert-file " + lateCert + " --upstream-tls-key-file " + lateKey,
+		"UPSTREAM": "--upstream-tls-ca-cert-file " + c.caFile + " --upstream-tls-cert-file " + c.cert +
+			" --upstream-tls-key-file " + c.key + " --upstream-timeout 60000",
 	})
 }
 

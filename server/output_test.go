@@ -68,36 +68,3 @@ func awaitOnlyWatcher(t *testing.T, srv *server.Server, watcher *wire) {
 	eventually(t, func() bool { return srv.Engine().Sessions() == 1 }, func() { watcher.call(t, "PING") },
 		"a client that does not read stays connected")
 }
-
-func TestOutputLimitAtRunTime(t *testing.T) {
-	t.Parallel()
-	srv, _, _ := serveWith(t, config.New())
-	watcher := connect(t, srv)
-	c := startSlowReader(t, srv, 30)
-	require.Contains(t, watcher.call(t, "CLIENT", "LIST"), "addr="+c.conn.LocalAddr().String())
-	// Once all commands have run, more than the limit is waiting.
-	eventually(t, func() bool {
-		return strings.Contains(watcher.call(t, "INFO", "commandstats"), "cmdstat_get:calls=30,")
-	}, func() {})
-	require.Equal(t, "+OK", watcher.call(t, "CONFIG", "SET", "client-output-buffer-limit", "normal 1mb 0 0"))
-	awaitOnlyWatcher(t, srv, watcher)
-}
-
-// TestClientListOutputMemory: omem shows such a client to an operator.
-func TestClientListOutputMemory(t *testing.T) {
-	t.Parallel()
-	srv, _, _ := serveWith(t, config.New())
-	watcher := connect(t, srv)
-	c := startSlowReader(t, srv, 30)
-	eventually(t, func() bool {
-		for line := range strings.Lines(watcher.call(t, "CLIENT", "LIST")) {
-			if strings.Contains(line, "addr="+c.conn.LocalAddr().String()) {
-				var waiting int
-				_, after, _ := strings.Cut(line, " omem=")
-				_, err := fmt.Sscan(after, &waiting)
-				return err == nil && waiting > 1<<20
-			}
-		}
-		return false
-	}, func() {})
-}

@@ -28,29 +28,6 @@ func messageOf(body string) string {
 	return fmt.Sprintf("*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$%d\r\n%s", len(body), body)
 }
 
-// TestSlowSubscriberIsDisconnected: the publisher and other subscribers do not
-// notice a subscriber that does not read, and its backlog is bounded.
-func TestSlowSubscriberIsDisconnected(t *testing.T) {
-	t.Parallel()
-	srv, _, logged := serveWith(t, config.New(), "--client-output-buffer-limit",
-		"normal 0 0 0 pubsub 2mb 0 0")
-	publisher, slow, quick := connect(t, srv), subscriber(t, srv), subscriber(t, srv)
-	require.Equal(t, "+PONG", publisher.call(t, "PING"), "it counts as a session")
-	const size = 256 << 10
-	body := strings.Repeat("m", size)
-	n := 0
-	eventually(t, func() bool { return srv.Engine().Sessions() == 2 }, func() {
-		publisher.call(t, "PUBLISH", "a", body)
-		require.Len(t, quick.reply(t), len(messageOf(body)))
-		n++
-	}, "a subscriber that does not read stays connected")
-	require.GreaterOrEqual(t, n, 8, "not before the limit")
-	require.Less(t, slow.awaitClose(t), int64(n*(size+100)))
-	require.Contains(t, logged(), "closed by client-output-buffer-limit")
-	require.Equal(t, ":1", publisher.call(t, "PUBLISH", "a", "m"))
-	require.Equal(t, messageOf("m"), quick.reply(t))
-}
-
 // TestSubscribersDisconnect disconnects in every abnormal way while messages are on
 // their way, and requires that nothing of the subscribers remains.
 func TestSubscribersDisconnect(t *testing.T) {
@@ -131,18 +108,4 @@ func TestNoMessageIsLost(t *testing.T) {
 	}
 	require.Equal(t, received[0], received[1])
 	require.Equal(t, received[0], received[2])
-}
-
-// TestShutdownSendsPublishedMessages: shutdown loses no message that PUBLISH has
-// counted.
-func TestShutdownSendsPublishedMessages(t *testing.T) {
-	t.Parallel()
-	srv, served, _ := serveWith(t, config.New())
-	c, publisher := subscriber(t, srv), connect(t, srv)
-	for range 50 {
-		require.Equal(t, ":1", publisher.call(t, "PUBLISH", "a", "m"))
-	}
-	require.NoError(t, srv.Close())
-	requireServeReturned(t, served)
-	require.Equal(t, strings.Repeat(messageOf("m")+"\r\n", 50), c.readToEnd(t))
 }

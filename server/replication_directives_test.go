@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -95,73 +94,5 @@ func TestPingPeriod(t *testing.T) {
 				at = master.offset(t)
 			}
 		}
-	})
-}
-
-// TestSoftLimitOfReplica: a replica that reads nothing is disconnected when it has been over the soft limit
-// of its output buffer for as long as that says, on the server's clock, and not before. One that reads in
-// between begins anew.
-func TestSoftLimitOfReplica(t *testing.T) {
-	t.Parallel()
-	kinds(t, func(t *testing.T, f *fabric, k kind) {
-		f.held = true
-		// Real time passes too, on a busy machine some seconds.
-		master := f.node(k, "--client-output-buffer-limit", "replica 0 1mb 500", "--repl-timeout", "100000",
-			"--repl-backlog-size", "100kb")
-		slow := f.attach(master)
-		require.NoError(t, slow.conn.(*net.TCPConn).SetReadBuffer(1<<16))
-		value := strings.Repeat("x", 1<<20)
-		behind := func() bool { // by more than the sockets hold
-			master.fill(t, "SET k "+value)
-			memory := master.info(t, "memory")
-			n, err := strconv.Atoi(memory["mem_clients_slaves"])
-			require.NoError(t, err)
-			replicated, err := strconv.Atoi(memory["mem_total_replication_buffers"])
-			require.NoError(t, err)
-			return max(n, replicated) > 3<<20
-		}
-		looks := func() { // the server looks, if it ever does
-			for range 20 {
-				f.tick()
-				require.Equal(t, "+PONG", master.do(t, "PING"))
-			}
-		}
-		f.until(behind)
-		looks()
-		master.jump(t, 400*time.Second)
-		master.fill(t, "SET other v")
-		looks()
-		require.Equal(t, "1", master.field(t, "connected_slaves"), "before the time is up")
-		master.jump(t, 102*time.Second) // redis-server counts whole seconds, and one more
-		f.until(func() bool {
-			master.fill(t, "SET other v")
-			return master.field(t, "connected_slaves") == "0"
-		}, "it is not disconnected")
-		require.Equal(t, "+PONG", master.do(t, "PING"))
-	})
-}
-
-// TestHardLimitOfReplica: a replica that reads nothing is disconnected at its output buffer limit, and the
-// master's other clients do not notice. A hard limit below repl-backlog-size is that, since a replica may
-// continue from what the backlog has.
-func TestHardLimitOfReplica(t *testing.T) {
-	t.Parallel()
-	kinds(t, func(t *testing.T, f *fabric, k kind) {
-		master := f.node(k, "--client-output-buffer-limit", "replica 1mb 0 0", "--repl-backlog-size", "64mb")
-		slow := f.attach(master)
-		require.NoError(t, slow.conn.(*net.TCPConn).SetReadBuffer(1<<16))
-		value := strings.Repeat("x", 1<<20)
-		for range 24 {
-			master.fill(t, "SET k "+value)
-			f.tick()
-		}
-		require.Equal(t, "1", master.field(t, "connected_slaves"), "the backlog has it all")
-		master.fill(t, "CONFIG SET repl-backlog-size 2mb")
-		f.until(func() bool {
-			master.fill(t, "SET k "+value)
-			return master.field(t, "connected_slaves") == "0"
-		}, "it is not disconnected")
-		slow.awaitClose(t)
-		require.Equal(t, "+PONG", master.do(t, "PING"))
 	})
 }

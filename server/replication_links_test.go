@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,23 +16,6 @@ func kinds(t *testing.T, test func(t *testing.T, f *fabric, k kind)) {
 			test(t, newFabric(t), k)
 		})
 	}
-}
-
-// TestSilentMasterIsLeft: a replica whose master says nothing for repl-timeout connects again.
-func TestSilentMasterIsLeft(t *testing.T) {
-	t.Parallel()
-	f := newFabric(t)
-	master, replica := f.node(ours), f.node(ours)
-	r := newRelay(t, master)
-	r.follow(replica)
-	f.caughtUp(replica, master)
-	r.hold(toReplica, 0) // on the next connections, too, so that the link stays down
-	replica.jump(t, 61*time.Second)
-	f.until(func() bool { return replica.field(t, "master_link_status") == "down" })
-	require.Contains(t, replica.field(t, "master_link_error"), "repl-timeout")
-	r.hold(toReplica, -1)
-	replica.jump(t, 2*time.Second)
-	f.requireSame(replica, master)
 }
 
 // attach makes a connection a replica of a node, up to the end of the copy.

@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 	"testing"
@@ -58,26 +57,5 @@ func TestConcurrentHolds(t *testing.T) {
 		require.Equal(t, want, concurrently(t, p, acquire))
 		require.Equal(t, append(slices.Repeat([]string{"0"}, clients-2), "1", "1"),
 			concurrently(t, p, release))
-	}
-}
-
-// TestHoldSurvivesDisconnect: a client that did not get the reply repeats the call
-// with the same id.
-func TestHoldSurvivesDisconnect(t *testing.T) {
-	srv := start(t, "--bind", "127.0.0.1")
-	srv.Engine().Clock().Freeze()
-	p := &rlRun{t: t, srv: srv, wire: connect(t, srv)}
-	for i := range 20 {
-		line := fmt.Sprint("RL.RESERVE k 1000 1m 3 HOLD 1m ID ", i)
-		conn, err := net.Dial("tcp", srv.Addr().String())
-		require.NoError(t, err)
-		lost := newWire(conn)
-		require.NoError(t, lost.send(wordsOf(t, line)))
-		if i%2 == 0 { // otherwise it may not have been read
-			p.reply(lost)
-		}
-		require.NoError(t, conn.Close())
-		require.Equal(t, fmt.Sprintf("[3 1000 %d 0 60000]", 1000-3*(i+1)), p.call(p.wire, line))
-		require.Equal(t, fmt.Sprint(i+1), p.call(p.wire, "ZCARD k"))
 	}
 }

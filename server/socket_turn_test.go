@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -153,17 +152,4 @@ func TestCloseWithinDuringCommand(t *testing.T) {
 	close(g.open)
 	require.NoError(t, g.Close())
 	require.Equal(t, int64(0), g.engine.NewSession(engine.Peer{}).Do([][]byte{[]byte("DBSIZE")}).Int())
-}
-
-// TestClientKillItself: the reply is sent first, as in Redis.
-func TestClientKillItself(t *testing.T) {
-	t.Parallel()
-	g := startGated(t)
-	nc := dial(t, g.Server)
-	exchange(t, nc, "PING", "+PONG\r\n")
-	exchange(t, nc, fmt.Sprintf("CLIENT KILL ADDR %s SKIPME no", nc.LocalAddr()), ":1\r\n")
-	rest, err := io.ReadAll(nc)
-	require.NoError(t, err)
-	require.Empty(t, strings.TrimSpace(string(rest)))
-	awaitSessions(t, g.Server, 0)
 }

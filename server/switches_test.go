@@ -23,6 +23,7 @@ import (
 	"github.com/zlimit/zlimit"
 	"github.com/zlimit/zlimit/config"
 	"github.com/zlimit/zlimit/engine"
+	"github.com/zlimit/zlimit/oracle"
 	"github.com/zlimit/zlimit/persist/disk/crashdisk"
 	"github.com/zlimit/zlimit/server"
 	"github.com/zlimit/zlimit/server/pipe"
@@ -41,7 +42,7 @@ var policySwitches = []policySwitch{
 		"CONFIG SET no-appendfsync-on-rewrite yes", "CONFIG SET no-appendfsync-on-rewrite no",
 	}},
 	{name: "appendonly", lines: []string{"CONFIG SET appendonly yes", "CONFIG SET appendonly no"}},
-	{name: "save", lines: []string{"CONFIG SET save 1_1", "CONFIG SET save ''", "BGSAVE", "SAVE"}},
+	{name: "save", lines: []string{`CONFIG SET save "1 1"`, `CONFIG SET save ""`, "BGSAVE", "SAVE"}},
 	{name: "rewrite", lines: []string{"BGREWRITEAOF", "DEBUG LOADAOF", "DEBUG RELOAD"}},
 	{name: "pause", lines: []string{
 		"CLIENT PAUSE 50 WRITE", "CLIENT PAUSE 20 ALL", "CLIENT UNPAUSE", "CLIENT PAUSE 3000 WRITE",
@@ -122,7 +123,7 @@ func startSwitchRun(t *testing.T, seed uint64) *switchRun {
 // switchCalls are what clients send, several at a time.
 var switchCalls = []string{
 	"SET k%d v", "INCR n%d", "GET k%d", "RL.ALLOW u%d 5 1m", "RPUSH l%d a", "BLPOP l%d 0.3",
-	"WAITAOF 1 0 500", "WAIT 1 200", "DEL l%d", "EVAL return{redis.call('INCR',KEYS[1])} 1 n%d",
+	"WAITAOF 1 0 500", "WAIT 1 200", "DEL l%d", `EVAL "return{redis.call('INCR',KEYS[1])}" 1 n%d`,
 	"MULTI|INCR n%d|GET k%d|EXEC", "PING", "PUBLISH c m", "SAVE", "INFO persistence",
 }
 
@@ -163,14 +164,11 @@ func (r *switchRun) call(name string, w *wire, lines []string) error {
 	r.mu.Unlock()
 	var out []byte
 	for _, line := range lines {
-		var args [][]byte
-		for _, word := range strings.Fields(line) {
-			args = append(args, []byte(strings.ReplaceAll(strings.Trim(word, "'"), "_", " ")))
+		args, err := oracle.Words(line)
+		if err != nil {
+			return err
 		}
-		if strings.HasPrefix(line, "EVAL") {
-			args[1] = []byte(strings.Fields(line)[1] + "")
-		}
-		out = append(out, appendCommand(nil, args)...)
+		out = appendCommand(out, args)
 	}
 	if err := w.sendRaw(out); err != nil {
 		if errors.Is(err, io.ErrClosedPipe) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -22,7 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zlimit/zlimit/config"
-	"github.com/zlimit/zlimit/logging"
 	"github.com/zlimit/zlimit/server"
 	"github.com/zlimit/zlimit/testca"
 )
@@ -102,22 +100,6 @@ func TestTLSReload(t *testing.T) {
 	require.Equal(t, "+PONG", old.call(t, "PING"))
 }
 
-// TestTLSExpired: as with Redis a server starts with an expired certificate, and
-// says so.
-func TestTLSExpired(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	cert, key := c.issue(t, "old", testca.Leaf{Name: "old", NotAfter: time.Now().Add(-time.Hour)})
-	cfg := config.New()
-	require.NoError(t, cfg.ParseArgs(c.directives("--tls-cert-file", cert, "--tls-key-file", key), nil))
-	var logged bytes.Buffer
-	log := slog.New(logging.Text(&logged, 1))
-	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true, Log: log})
-	require.NoError(t, err)
-	require.NoError(t, srv.Close())
-	require.Contains(t, logged.String(), " # the certificate has expired tls-cert-file="+cert+" not-after=")
-}
-
 // TestTLSResumption: sessions are resumed within tls-session-cache-timeout, and not
 // with another configuration.
 func TestTLSResumption(t *testing.T) {
@@ -142,123 +124,36 @@ func TestTLSResumption(t *testing.T) {
 	require.False(t, resumed())
 }
 
-// TestTLSHangingHandshake checks clients that send nothing, or half of a hello: they are listed, delay no
-// other client, and are closed when the time for a handshake is over.
+// TestTLSHangingHandshake: clients that send nothing, or half of a hello, are closed when the time for a
+// handshake is over.
 func TestTLSHangingHandshake(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)
 	const hanging = 50
-	hang := func(t *testing.T, timeout time.Duration) (*server.Server, []net.Conn) {
-		cfg := config.New()
-		require.NoError(t, cfg.ParseArgs(c.directives(), nil))
-		srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
-		require.NoError(t, err)
-		srv.SetHandshakeTimeout(timeout)
-		served := make(chan error, 1)
-		go func() { served <- srv.Serve() }()
-		t.Cleanup(func() {
-			require.NoError(t, srv.Close())
-			require.NoError(t, <-served)
-		})
-		var conns []net.Conn
-		for i := range hanging {
-			nc, err := net.Dial("tcp", srv.TLSAddr().String())
-			require.NoError(t, err)
-			t.Cleanup(func() { nc.Close() })
-			if i%2 == 0 {
-				_, _ = nc.Write([]byte{22, 3, 1, 2, 0, 1, 0}) // fails if the server has closed it already
-			}
-			conns = append(conns, nc)
-		}
-		return srv, conns
-	}
-	t.Run("delay no other client", func(t *testing.T) {
-		srv, conns := hang(t, wireTimeout)
-		w := c.dialTLS(t, srv.TLSAddr().String())
-		eventually(t, func() bool {
-			return strings.Count(w.call(t, "CLIENT", "LIST"), " addr=") == hanging+1
-		}, runtime.Gosched, "they are not listed")
-		require.Equal(t, "+PONG", c.dialTLS(t, srv.TLSAddr().String()).call(t, "PING"))
-		require.Equal(t, "0", infoValue(t, srv, "tls_handshakes_failed"))
-		for _, nc := range conns {
-			require.NoError(t, nc.Close())
-		}
-		awaitFailedHandshakes(t, srv, strconv.Itoa(hanging))
-		require.Equal(t, "+PONG", w.call(t, "PING"))
-	})
-	t.Run("are closed", func(t *testing.T) {
-		srv, conns := hang(t, time.Millisecond)
-		for i, nc := range conns {
-			require.NoError(t, nc.SetDeadline(time.Now().Add(wireTimeout)))
-			_, err := io.Copy(io.Discard, nc)
-			if i%2 == 0 && errors.Is(err, syscall.ECONNRESET) {
-				err = nil // what it sent came too late
-			}
-			require.NoError(t, err)
-		}
-		awaitFailedHandshakes(t, srv, strconv.Itoa(hanging))
-	})
-}
-
-// TestTLSHandshakeEnds: a client that is in its handshake is in CLIENT LIST, can be
-// killed, survives CONFIG SET of limits, and does not delay shutdown.
-func TestTLSHandshakeEnds(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	srv := start(t, c.directives()...)
-	w := c.dialTLS(t, srv.TLSAddr().String())
-	dial := func() net.Conn {
+	cfg := config.New()
+	require.NoError(t, cfg.ParseArgs(c.directives(), nil))
+	srv, err := server.Listen(server.Options{Config: cfg, FreePort: true})
+	require.NoError(t, err)
+	srv.SetHandshakeTimeout(time.Millisecond)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve() }()
+	for i := range hanging {
 		nc, err := net.Dial("tcp", srv.TLSAddr().String())
 		require.NoError(t, err)
-		t.Cleanup(func() { nc.Close() })
-		for !strings.Contains(w.call(t, "CLIENT", "LIST"), "addr="+nc.LocalAddr().String()+" ") {
+		defer nc.Close()
+		if i%2 == 0 {
+			_, _ = nc.Write([]byte{22, 3, 1, 2, 0, 1, 0}) // fails if the server has closed it already
 		}
-		return nc
+		require.NoError(t, nc.SetDeadline(time.Now().Add(wireTimeout)))
+		_, err = io.Copy(io.Discard, nc)
+		if i%2 == 0 && errors.Is(err, syscall.ECONNRESET) {
+			err = nil // what it sent came too late
+		}
+		require.NoError(t, err)
 	}
-	killed := dial()
-	require.Equal(t, "+OK", w.call(t, "CLIENT", "KILL", killed.LocalAddr().String()))
-	require.NoError(t, killed.SetDeadline(time.Now().Add(wireTimeout)))
-	_, err := io.Copy(io.Discard, killed)
-	require.NoError(t, err)
-
-	late := dial()
-	require.Equal(t, "+OK", w.call(t, "CONFIG", "SET", "timeout", "100000"))
-	secure := tls.Client(late, c.config(c.client))
-	require.NoError(t, secure.SetDeadline(time.Now().Add(wireTimeout)))
-	require.NoError(t, ping(secure), "a new limit does not end a handshake")
-
-	dial()
+	awaitFailedHandshakes(t, srv, strconv.Itoa(hanging))
 	require.NoError(t, srv.Close())
-}
-
-// TestTLSOtherProtocol: a plain client at the TLS port is cut and counted, and a TLS
-// client at the plain port gets no reply.
-func TestTLSOtherProtocol(t *testing.T) {
-	t.Parallel()
-	c := newCertificates(t)
-	srv := start(t, c.directives()...)
-	plain, err := net.Dial("tcp", srv.TLSAddr().String())
-	require.NoError(t, err)
-	defer plain.Close()
-	require.NoError(t, plain.SetDeadline(time.Now().Add(wireTimeout)))
-	_, err = io.WriteString(plain, "*1\r\n$4\r\nPING\r\n")
-	require.NoError(t, err)
-	reply, _ := io.ReadAll(plain)
-	require.NotContains(t, string(reply), "PONG")
-	awaitFailedHandshakes(t, srv, "1")
-
-	// As in Redis, what a TLS client sends is the beginning of an inline command, and
-	// both sides wait until one gives up.
-	secure, err := net.Dial("tcp", srv.Addr().String())
-	require.NoError(t, err)
-	defer secure.Close()
-	require.NoError(t, secure.SetDeadline(time.Now().Add(wireTimeout)))
-	_, err = io.WriteString(secure, "\x16\x03\x01\x00\x05\x01\x00\x00\x01\n")
-	require.NoError(t, err)
-	require.NoError(t, secure.(*net.TCPConn).CloseWrite())
-	reply, err = io.ReadAll(secure)
-	require.NoError(t, err)
-	require.Empty(t, reply)
+	require.NoError(t, <-served)
 }
 
 // TestTLSTransport sends and receives values and pipelines of many sizes, in pieces
