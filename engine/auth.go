@@ -225,9 +225,7 @@ func (a *account) logDenial(d acl.Denial, context, username string) {
 	nowUs := e.clock.NowUs()
 	s.shown.edit(func(p *public) {
 		p.db, p.proto, p.lastUs = s.work.ctx.DBIndex, s.answers.proto, nowUs
-		if s.work.calls.ran != nil {
-			p.lastCommand = s.work.calls.ran
-		}
+		p.noteCommand(s)
 	})
 	cause := acl.Cause{Reason: d.Reason, Context: context, Object: d.Object, Username: username}
 	e.accounts.Log.Add(cause, nowUs/1000, s.shown.line(nowUs), e.cfg.Int("acllog-max-len"))

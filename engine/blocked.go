@@ -197,12 +197,13 @@ func logPanic(s *Session, p any) {
 	s.engine.options.Log.Warn(fmt.Sprintf("panic: %v", p), "id", s.ID(), "stack", string(debug.Stack()))
 }
 
-// show sets the session's wait. A client that finds it in INFO's count finds
-// it in CLIENT LIST and can unblock it.
+// show sets the session's wait. A client that finds it in INFO's count finds it, and its command, in CLIENT
+// LIST, and can unblock it.
 func (b *Blocked) show() {
 	s := b.session
 	s.shown.edit(func(p *public) {
 		p.blocked = true
+		p.noteCommand(s)
 		s.shown.blocked.Store(b)
 		b.count(1)
 	})

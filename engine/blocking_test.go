@@ -133,3 +133,18 @@ func TestBlockingRaces(t *testing.T) {
 	require.Len(t, seen, elements)
 	require.Contains(t, do(b, "INFO clients"), "blocked_clients:0\r\n")
 }
+
+// TestBlockedShowsItsCommand: who finds a client in the count of those that are blocked finds the command
+// that it waits with in CLIENT LIST, too, before the client's connection has shown its state.
+func TestBlockedShowsItsCommand(t *testing.T) {
+	e, _, other := newServer(t)
+	do(other, "CLIENT PAUSE 100000 WRITE")
+	for line, want := range map[string]string{"BLPOP k 0": "blpop", "SET k v": "set"} {
+		s := newClient(e, engine.Peer{})
+		s.Do(args("PING"))
+		s.Publish(engine.Buffers{})
+		s.Do(args(line))
+		require.Contains(t, do(other, fmt.Sprintf("CLIENT LIST ID %d", s.ID())), " cmd="+want+" ", line)
+		s.Close()
+	}
+}

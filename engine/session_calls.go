@@ -250,9 +250,7 @@ func (v *shown) publish(b Buffers) {
 	if s.tx.open {
 		p.queued = len(s.tx.queued)
 	}
-	if s.work.calls.ran != nil {
-		p.lastCommand = s.work.calls.ran
-	}
+	p.noteCommand(s)
 	p.lastUs = s.work.calls.endUs()
 	v.countBuffers(p, b, s.tx.bytes())
 	if !s.work.shared {
@@ -260,6 +258,13 @@ func (v *shown) publish(b Buffers) {
 	}
 	if v.blocked.Load() == nil { // otherwise the session that serves it uses ctx
 		s.work.ctx.Reset() // an idle client keeps no large reply
+	}
+}
+
+// noteCommand shows the command that the session has begun last, if it has begun one with the work it has.
+func (p *public) noteCommand(s *Session) {
+	if ran := s.work.calls.ran; ran != nil {
+		p.lastCommand = ran
 	}
 }
 

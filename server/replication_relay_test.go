@@ -263,7 +263,8 @@ func (f *fabric) sameHistory(replica, master *node, what ...any) {
 	f.until(func() bool {
 		// One INFO is one instant, so the replica's is asked first and last.
 		return replica.field(f.t, "slave_repl_offset") == master.field(f.t, "master_repl_offset") &&
-			replica.field(f.t, "master_replid") == master.field(f.t, "master_replid")
+			replica.field(f.t, "master_replid") == master.field(f.t, "master_replid") &&
+			replica.field(f.t, "master_link_status") == "up"
 	}, what...)
 	require.Equal(f.t, master.do(f.t, "DEBUG DIGEST"), replica.do(f.t, "DEBUG DIGEST"), what...)
 }
@@ -399,8 +400,10 @@ func TestDelayedStream(t *testing.T) {
 
 		r.hold(toReplica, 0) // and of the connections to come, so that the link stays down
 		master.fill(t, "SET k 4")
-		replica.jump(t, 61*time.Second)
-		f.until(func() bool { return replica.field(t, "master_link_status") == "down" })
+		f.until(func() bool { // what is on its way when the time passes is heard after it
+			replica.jump(t, 61*time.Second)
+			return replica.field(t, "master_link_status") == "down"
+		})
 		require.Contains(t, replica.field(t, "master_link_error"), "repl-timeout")
 		require.Equal(t, "$1\r\n3", replica.do(t, "GET k"))
 		r.hold(toReplica, -1)
