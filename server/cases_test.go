@@ -138,7 +138,7 @@ func (p *casePlayer) makeVars(s scenario.Section) {
 	}
 }
 
-// fill replaces the variables in words, of which $TLS is several.
+// fill replaces the variables in words. $TLS is several.
 func (p *casePlayer) fill(words []string) (filled []string) {
 	for _, word := range words {
 		if word == "$TLS" {

@@ -26,7 +26,7 @@ import (
 //
 //	ALLOWED QUOTA REMAINING RESET       a backend admits it
 //	DENIED QUOTA REMAINING RETRY RESET  a backend denies it
-//	BOTH QUOTA QUOTA                    a backend admits it in two middlewares, of which the first is inner
+//	BOTH QUOTA QUOTA                    a backend admits it in two middlewares: the first is inner
 //	FAILED TEXT                         the backend fails
 //	COMPUTED QUOTA                      the server decides by a quota that is the request's own
 //	FROM USER QUOTA                     so, by a key
